@@ -12,6 +12,7 @@ package topichash
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/twmb/murmur3"
 	"github.com/zeebo/xxh3"
@@ -51,16 +52,14 @@ const (
 	// longer one the buffer is passed on each time it is full.
 	bufferSize = 16 << 10
 
-	// copySize is how many bytes are copied for a rack whose encoding is not
-	// longer: a copy of constant size costs a few moves, where one of the
-	// true size costs a call. The surplus is overwritten by what follows.
-	copySize = 64
+	minBuffer = 32 // holds what Begin and the put functions write in one go
 
 	magic = 0 // the first byte of both forms, to tell later forms apart
 )
 
-// Hasher computes hashes. It allocates nothing after NewHasher, whatever it is
-// given. A Hasher belongs to one goroutine.
+// Hasher computes hashes. After NewHasher it allocates only when a partition
+// has more replicas than any before, beyond a few. A Hasher belongs to one
+// goroutine.
 //
 // A topic is hashed by Begin, one Partition for each of its partitions in
 // order, and Sum:
@@ -73,24 +72,24 @@ const (
 type Hasher struct {
 	scheme Scheme
 	racks  *Racks
-	coded  *rackBytes // of racks, in the form of scheme
-	count  int32      // partitions announced
-	seen   int32      // partitions added
-	gap    bool       // one of them was not the next
+	coded  []codedRack // by rank, in the form of scheme
+	count  int32       // partitions announced
+	seen   int32       // partitions added
+	gap    bool        // one of them was not the next
 
 	buf    []byte // the bytes to hash: buf[:pos]
 	pos    int
 	passed bool // earlier bytes went to the stream
 	xxh3   xxh3.Hasher
 	murmur murmur3.Hash128
-	ranks  []int32
+	ranks  []int
 }
 
 // NewHasher returns a Hasher, about 20 KiB in size.
 func NewHasher() *Hasher { return newHasher(bufferSize) }
 
 func newHasher(size int) *Hasher {
-	return &Hasher{buf: make([]byte, size), murmur: murmur3.New128(), ranks: make([]int32, 0, sortedByHand)}
+	return &Hasher{buf: make([]byte, size), murmur: murmur3.New128(), ranks: make([]int, 0, 8)}
 }
 
 // Begin starts the hash of a topic and drops one that was begun before.
@@ -100,17 +99,18 @@ func (h *Hasher) Begin(s Scheme, racks *Racks, id kafka.TopicID, name string, pa
 	h.reset(s)
 	h.racks, h.count, h.seen, h.gap = racks, partitions, 0, false
 	msb, lsb := id.Halves()
-	h.putByte(magic)
+	h.buf[0], h.pos = magic, 1
 	if s == KIP {
-		h.coded = &racks.kip
+		h.coded = racks.kip
 		h.putInt64(int64(javaHashCode(msb, lsb)))
 		h.putString(name)
 		h.putInt64(int64(partitions))
 		return
 	}
-	h.coded = &racks.kafka
-	h.putInt64(int64(msb))
-	h.putInt64(int64(lsb))
+	h.coded = racks.kafka
+	binary.LittleEndian.PutUint64(h.buf[1:], msb)
+	binary.LittleEndian.PutUint64(h.buf[9:], lsb)
+	h.pos += 16
 	h.putUTF16(name)
 	h.putInt32(partitions)
 }
@@ -129,16 +129,32 @@ func (h *Hasher) Partition(p int32, replicas []kafka.NodeID) {
 		h.gap = true
 	}
 	h.seen++
+	racks, coded, to := h.racks, h.coded, h.buf[h.pos:]
+	if len(replicas) != 3 || len(to) < 4+3*shortRack || racks.unusual {
+		h.unusualPartition(p, replicas)
+		return
+	}
+	// No loop, and no branch that depends on the order of the racks.
+	x, y, z := racks.near(replicas[0]), racks.near(replicas[1]), racks.near(replicas[2])
+	low, high := min(x, y, z), max(x, y, z)
+	binary.LittleEndian.PutUint32(to, uint32(p))
+	at := 4
+	at += coded[low].copyShort(to[at:])
+	at += coded[x^y^z^low^high].copyShort(to[at:])
+	at += coded[high].copyShort(to[at:])
+	h.pos += at
+}
+
+// unusualPartition is Partition for any number of replicas and any racks.
+func (h *Hasher) unusualPartition(p int32, replicas []kafka.NodeID) {
 	ranks := h.ranks[:0]
 	for _, id := range replicas {
-		if rank := h.racks.rank(id); rank != noRank {
-			ranks = append(ranks, rank)
-		}
+		ranks = append(ranks, h.racks.rank(id))
 	}
-	sortRanks(ranks)
+	slices.Sort(ranks)
 	h.putInt32(p)
 	for _, rank := range ranks {
-		h.putRack(rank)
+		h.putBytes(h.coded[rank].bytes())
 	}
 	h.ranks = ranks
 }
@@ -150,24 +166,6 @@ func (h *Hasher) Sum() (int64, error) {
 		return 0, ErrPartitionGap
 	}
 	return h.sum(), nil
-}
-
-// putRack adds the encoded rack of a rank.
-func (h *Hasher) putRack(rank int32) {
-	from, to := h.coded.ends[rank-1], h.coded.ends[rank]
-	if to-from > copySize {
-		h.putBytes(h.coded.bytes[from:to])
-		return
-	}
-	h.room(copySize)
-	*(*[copySize]byte)(h.buf[h.pos:]) = *(*[copySize]byte)(h.coded.bytes[from:])
-	h.pos += to - from
-}
-
-func (h *Hasher) putByte(v byte) {
-	h.room(1)
-	h.buf[h.pos] = v
-	h.pos++
 }
 
 func (h *Hasher) putInt32(v int32) {
@@ -204,20 +202,37 @@ func (h *Hasher) putBytes(b []byte) {
 
 // putUTF16 adds the UTF-16 code units of s and then their number.
 func (h *Hasher) putUTF16(s string) {
-	units := int32(0)
-	for _, r := range s {
+	units := h.putASCII(s)
+	for _, r := range s[units:] {
 		h.room(4)
 		n := putRune(h.buf[h.pos:], r)
 		h.pos += n
-		units += int32(n / 2)
+		units += n / 2
 	}
-	h.putInt32(units)
+	h.putInt32(int32(units))
+}
+
+// putASCII adds the code units of as much of s as it can do fast, all but a
+// few of an ASCII string, and returns their number.
+func (h *Hasher) putASCII(s string) int {
+	to := h.buf[h.pos:]
+	n := 0
+	for ; len(s)-n >= 4 && len(to) >= 8; n += 4 { // four at a time
+		x := uint64(s[n]) | uint64(s[n+1])<<16 | uint64(s[n+2])<<32 | uint64(s[n+3])<<48
+		if x&0x0080008000800080 != 0 {
+			break
+		}
+		binary.LittleEndian.PutUint64(to, x)
+		to = to[8:]
+	}
+	h.pos += 2 * n
+	return n
 }
 
 // reset starts a stream in the given scheme.
 func (h *Hasher) reset(s Scheme) { h.scheme, h.pos, h.passed = s, 0, false }
 
-// room makes space for n bytes, n <= copySize, in the buffer.
+// room makes space for n bytes, n <= minBuffer, in the buffer.
 func (h *Hasher) room(n int) {
 	if n > len(h.buf)-h.pos {
 		h.pass()

@@ -1,6 +1,7 @@
 package topichash
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math"
@@ -27,9 +28,10 @@ type randomTopic struct {
 
 func newRandomTopic(r *rand.Rand) randomTopic {
 	t := randomTopic{id: kafka.NewUUID(r.Uint64(), r.Uint64()), name: randomName(r, 60), racks: map[kafka.NodeID]string{}}
+	longest := []int{8, 30, 80}[r.IntN(3)]
 	for id := range kafka.NodeID(1 + r.IntN(12)) {
 		if r.IntN(5) > 0 {
-			t.racks[id] = randomName(r, 1+r.IntN(80))
+			t.racks[id] = randomName(r, longest)
 		}
 	}
 	if r.IntN(4) == 0 { // far from the others
@@ -38,7 +40,7 @@ func newRandomTopic(r *rand.Rand) randomTopic {
 	known := slices.Sorted(maps.Keys(t.racks))
 	for range r.IntN(40) {
 		var replicas []kafka.NodeID
-		for range r.IntN(20) {
+		for range []int{3, 3, 3, r.IntN(20)}[r.IntN(4)] {
 			if len(known) > 0 && r.IntN(3) > 0 {
 				replicas = append(replicas, known[r.IntN(len(known))])
 				continue
@@ -73,6 +75,66 @@ func (t randomTopic) sum(h *Hasher, s Scheme) int64 {
 	return sum
 }
 
+// stream writes the bytes to be hashed as docs/hashes.md has them, with no
+// regard to speed.
+func (t randomTopic) stream(s Scheme) []byte {
+	le, b := binary.LittleEndian, []byte{0}
+	str := func(v string) {
+		if s == KIP {
+			b = append(b, v...)
+			return
+		}
+		units := utf16.Encode([]rune(v))
+		for _, u := range units {
+			b = le.AppendUint16(b, u)
+		}
+		b = le.AppendUint32(b, uint32(len(units)))
+	}
+	msb, lsb := t.id.Halves()
+	if s == Kafka {
+		b = le.AppendUint64(le.AppendUint64(b, msb), lsb)
+		str(t.name)
+		b = le.AppendUint32(b, uint32(len(t.replicas)))
+	} else {
+		b = le.AppendUint64(b, uint64(javaHashCode(msb, lsb)))
+		str(t.name)
+		b = le.AppendUint64(b, uint64(len(t.replicas)))
+	}
+	for p, replicas := range t.replicas {
+		b = le.AppendUint32(b, uint32(p))
+		var racks []string
+		for _, id := range replicas {
+			if rack, ok := t.racks[id]; ok {
+				racks = append(racks, rack)
+			}
+		}
+		slices.SortFunc(racks, func(a, b string) int {
+			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+		})
+		for _, rack := range racks {
+			if s == Kafka {
+				b = le.AppendUint32(b, uint32(len(utf16.Encode([]rune(rack)))))
+			}
+			str(rack)
+		}
+	}
+	return b
+}
+
+// TestStreamAgainstPlainForm: whatever shape a topic has, the bytes are those
+// of the plain way to write them.
+func TestStreamAgainstPlainForm(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	h := newHasher(1 << 20)
+	for range 1000 {
+		topic := newRandomTopic(r)
+		for _, s := range bothSchemes {
+			topic.sum(h, s)
+			require.Equal(t, topic.stream(s), h.buf[:h.pos], "%s: %+v", s, topic)
+		}
+	}
+}
+
 // TestReplicaOrderDoesNotMatter: a reassignment that only reorders replicas
 // moves no hash.
 func TestReplicaOrderDoesNotMatter(t *testing.T) {
@@ -97,7 +159,7 @@ func TestBufferSizeDoesNotMatter(t *testing.T) {
 	whole := newHasher(1 << 20)
 	for range 300 {
 		topic := newRandomTopic(r)
-		pieces := newHasher(copySize + r.IntN(400))
+		pieces := newHasher(minBuffer + r.IntN(400))
 		for _, s := range bothSchemes {
 			want := topic.sum(whole, s)
 			require.False(t, whole.passed)

@@ -2,6 +2,7 @@ package topichash
 
 import (
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/kraftside/kraftside/internal/kafka"
@@ -16,9 +17,10 @@ const (
 	// cluster may well number its brokers with nine digits.
 	denseSpan = 1 << 16
 
-	// sortedByHand is how many ranks a plain insertion sort is best at.
-	// Replication factors are far below it.
-	sortedByHand = 16
+	// shortRack is how many bytes are copied for a rack whose encoding is not
+	// longer: a copy of constant size costs a few moves, where one of the
+	// true size costs a call. The surplus is overwritten by what follows.
+	shortRack = 64
 )
 
 // Racks holds the rack of each registered broker, prepared for hashing: which
@@ -30,15 +32,34 @@ type Racks struct {
 	dense  []int32
 	sparse map[kafka.NodeID]int32 // instead of dense
 
-	kafka, kip rackBytes
+	// unusual: there is a sparse table, or a rack with a long encoding.
+	unusual bool
+
+	kafka, kip []codedRack // by rank; the first, that of noRank, is empty
 }
 
-// rackBytes is the encoding of all racks in the order of their ranks. The rack
-// of rank r > 0 is bytes[ends[r-1]:ends[r]]; after the last one there is
-// padding, so that copySize bytes can be read from any start.
-type rackBytes struct {
-	bytes []byte
-	ends  []int
+// codedRack is what a rack adds to a hash: short[:size], or long if that is
+// too small.
+type codedRack struct {
+	size  int
+	short [shortRack]byte
+	long  []byte
+}
+
+// copyShort copies the rack, which is not long, and some more to the start of b
+// and returns its size.
+func (c *codedRack) copyShort(b []byte) int {
+	*(*[shortRack]byte)(b) = c.short
+	return c.size
+}
+
+func (c codedRack) isLong() bool { return c.size > shortRack }
+
+func (c *codedRack) bytes() []byte {
+	if c.isLong() {
+		return c.long
+	}
+	return c.short[:c.size]
 }
 
 // NewRacks prepares the racks of the brokers that are registered and have a
@@ -49,46 +70,37 @@ func NewRacks(brokers iter.Seq2[kafka.NodeID, string]) *Racks {
 	for id, rack := range brokers {
 		byBroker[id] = rack
 	}
-	names, ranks := rankNames(byBroker)
+	names := slices.Compact(slices.SortedFunc(maps.Values(byBroker), compareUTF16))
 	r := &Racks{kafka: encodeRacks(names, appendKafkaRack), kip: encodeRacks(names, appendKIPRack)}
-	r.index(byBroker, ranks)
+	r.index(byBroker, names)
+	r.unusual = r.sparse != nil || slices.ContainsFunc(r.kafka, codedRack.isLong) || slices.ContainsFunc(r.kip, codedRack.isLong)
 	return r
 }
 
-// rankNames returns the distinct racks in the order of java.lang.String, and
-// the rank of each, from 1.
-func rankNames(byBroker map[kafka.NodeID]string) ([]string, map[string]int32) {
-	ranks := make(map[string]int32)
-	for _, name := range byBroker {
-		ranks[name] = noRank
-	}
-	names := make([]string, 0, len(ranks))
-	for name := range ranks {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, compareUTF16)
+func encodeRacks(names []string, encode func([]byte, string) []byte) []codedRack {
+	coded := make([]codedRack, 1+len(names))
 	for i, name := range names {
-		ranks[name] = int32(i + 1)
+		c, b := &coded[1+i], encode(nil, name)
+		if c.size = len(b); c.isLong() {
+			c.long = b
+			continue
+		}
+		copy(c.short[:], b)
 	}
-	return names, ranks
-}
-
-func encodeRacks(names []string, encode func([]byte, string) []byte) rackBytes {
-	coded := rackBytes{ends: make([]int, 1, len(names)+1)}
-	for _, name := range names {
-		coded.bytes = encode(coded.bytes, name)
-		coded.ends = append(coded.ends, len(coded.bytes))
-	}
-	coded.bytes = append(coded.bytes, make([]byte, copySize)...)
 	return coded
 }
 
-// index makes the ranks accessible by node id.
-func (r *Racks) index(byBroker map[kafka.NodeID]string, ranks map[string]int32) {
+// index makes the ranks accessible by node id. names are the racks in order.
+func (r *Racks) index(byBroker map[kafka.NodeID]string, names []string) {
 	if len(byBroker) == 0 {
 		return
 	}
-	first, last := nodeRange(byBroker)
+	ranks := make(map[string]int32, len(names))
+	for i, name := range names {
+		ranks[name] = int32(i + 1)
+	}
+	ids := slices.Sorted(maps.Keys(byBroker))
+	first, last := ids[0], ids[len(ids)-1]
 	if span := int64(last) - int64(first) + 1; span <= denseSpan {
 		r.base, r.dense = first, make([]int32, span)
 		for id, name := range byBroker {
@@ -102,43 +114,19 @@ func (r *Racks) index(byBroker map[kafka.NodeID]string, ranks map[string]int32) 
 	}
 }
 
-func nodeRange(byBroker map[kafka.NodeID]string) (first, last kafka.NodeID) {
-	start := true
-	for id := range byBroker {
-		if start {
-			first, last, start = id, id, false
-		}
-		first, last = min(first, id), max(last, id)
-	}
-	return first, last
-}
-
 // rank returns the position of the broker's rack among all racks, from 1, or
 // noRank.
-func (r *Racks) rank(id kafka.NodeID) int32 {
+func (r *Racks) rank(id kafka.NodeID) int {
+	if r.sparse != nil {
+		return int(r.sparse[id])
+	}
+	return r.near(id)
+}
+
+// near is rank where there is no sparse table.
+func (r *Racks) near(id kafka.NodeID) int {
 	if i := uint64(int64(id) - int64(r.base)); i < uint64(len(r.dense)) {
-		return r.dense[i]
+		return int(r.dense[i])
 	}
-	return r.rankOfFar(id)
-}
-
-// rankOfFar is apart from rank to let that one be inlined.
-func (r *Racks) rankOfFar(id kafka.NodeID) int32 {
-	if r.sparse == nil {
-		return noRank
-	}
-	return r.sparse[id]
-}
-
-// sortRanks sorts in place.
-func sortRanks(ranks []int32) {
-	if len(ranks) > sortedByHand {
-		slices.Sort(ranks)
-		return
-	}
-	for i := 1; i < len(ranks); i++ {
-		for j := i; j > 0 && ranks[j] < ranks[j-1]; j-- {
-			ranks[j], ranks[j-1] = ranks[j-1], ranks[j]
-		}
-	}
+	return noRank
 }

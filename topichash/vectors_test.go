@@ -107,7 +107,7 @@ func TestTopicVectors(t *testing.T) {
 					require.Equal(t, v.StreamHex, hex.EncodeToString(h.buf[:h.pos]), v.Case)
 					streams++
 				}
-				if v.StreamLength < bufferSize-copySize && !v.Fails {
+				if v.StreamLength < bufferSize-shortRack && !v.Fails {
 					require.Equal(t, v.StreamLength, h.pos, v.Case)
 				}
 				hash, err := h.Sum()

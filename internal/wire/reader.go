@@ -30,6 +30,8 @@ type Reader struct {
 	buf []byte
 	pos int
 	err error
+
+	unknownTags int
 }
 
 // NewReader returns a Reader over b, which must not change while it is read.
@@ -51,12 +53,23 @@ func (r *Reader) Len() int { return len(r.buf) - r.pos }
 // aliases the input.
 func (r *Reader) Rest() []byte { return r.buf[r.pos:] }
 
+// UnknownTagsSeen is how many tagged fields were read that the schema does not
+// name, since the Reader was made: Reset does not start it anew.
+func (r *Reader) UnknownTagsSeen() int { return r.unknownTags }
+
 // Fail records a failure at the current position, unless one is recorded.
 func (r *Reader) Fail(cause error) {
 	if r.err == nil {
 		r.err = fmt.Errorf("byte %d: %w", r.pos, cause)
 	}
 	r.pos = len(r.buf)
+}
+
+// End records a failure if bytes are left.
+func (r *Reader) End() {
+	if n := r.Len(); n > 0 {
+		r.Fail(fmt.Errorf("%w: %d bytes after the end", ErrMalformed, n))
+	}
 }
 
 // next returns the next n bytes, or nil after recording ErrTruncated.
@@ -187,15 +200,3 @@ func (r *Reader) IntLen() int { return r.checked(int(r.Int32())) }
 // CompactLen reads the length of a compact string or compact bytes, written
 // as a varint of the length plus one; -1 is null.
 func (r *Reader) CompactLen() int { return r.checked(int(r.Uvarint()) - 1) }
-
-// ArrayLen reads the int32 length of a classic array whose elements take at
-// least one byte each; -1 is null.
-func (r *Reader) ArrayLen() int { return r.checked(int(r.Int32())) }
-
-// CompactArrayLen reads the length of a compact array; -1 is null.
-func (r *Reader) CompactArrayLen() int { return r.checked(int(r.Uvarint()) - 1) }
-
-// Null records a null where the schema does not allow one.
-func (r *Reader) Null(what string) {
-	r.Fail(fmt.Errorf("%w: %s is null", ErrMalformed, what))
-}

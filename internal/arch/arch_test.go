@@ -1,0 +1,99 @@
+package arch
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// layer says what a directory is allowed to do.
+type layer struct {
+	imports []string // packages of ours; "*" is all but those only tests may use
+	pure    bool     // no clock, goroutine, log or I/O
+	testing bool     // only tests, and other testing layers, may import it
+}
+
+// layers is the package table of ARCHITECTURE.md. Every directory with Go
+// files has a row; so does internal/kafka, which all may import. What a
+// package may import of ours it may also have in its test files, which beyond
+// that may import everything but commands.
+var layers = map[string]layer{
+	"internal/kafka":             {pure: true},
+	"internal/wire":              {pure: true},
+	"internal/recordbatch":       {imports: []string{"internal/wire"}},
+	"internal/recordgen":         {},
+	"internal/sharerecord":       {imports: []string{"internal/wire"}, pure: true},
+	"internal/transactionrecord": {imports: []string{"internal/wire"}, pure: true},
+	"internal/recordgen/vectors": {testing: true},
+	"internal/invariants":        {},
+	"internal/arch":              {testing: true},
+
+	"metadatalog/record": {imports: []string{"internal/wire"}, pure: true},
+	"metadatalog":        {imports: []string{"metadatalog/record", "internal/recordbatch", "internal/wire"}},
+
+	"image":        {imports: []string{"metadatalog/record", "internal/invariants"}, pure: true},
+	"delta":        {imports: []string{"image", "metadatalog/record", "internal/invariants"}, pure: true},
+	"image/loader": {imports: []string{"metadatalog", "metadatalog/record", "internal/recordbatch", "delta", "image", "internal/invariants"}},
+	"topichash":    {imports: []string{"image", "delta"}, pure: true},
+
+	"groups/record":     {imports: []string{"internal/wire"}, pure: true},
+	"groups":            {imports: []string{"groups/record", "topichash", "image", "delta"}, pure: true},
+	"groups/offsetslog": {imports: []string{"groups", "groups/record", "internal/recordbatch", "internal/wire"}},
+
+	"rebalance": {imports: []string{"groups", "topichash", "image", "delta"}, pure: true},
+	"store": {imports: []string{
+		"image", "delta", "topichash", "groups", "rebalance", "metadatalog/record", "groups/record", "internal/wire",
+	}},
+	"pipeline": {imports: []string{
+		"metadatalog", "metadatalog/record", "internal/recordbatch", "image", "delta", "image/loader",
+		"topichash", "groups", "groups/record", "groups/offsetslog", "rebalance", "store",
+	}},
+
+	"admin": {imports: []string{"pipeline", "image", "groups", "topichash", "rebalance"}},
+	"web":   {imports: []string{"pipeline", "image", "groups", "topichash", "rebalance"}},
+	"telemetry": {imports: []string{
+		"metadatalog", "image/loader", "groups/offsetslog", "rebalance", "store", "pipeline", "admin", "web",
+	}},
+	"cmd/sidecar": {imports: []string{"*"}},
+
+	"test/realkafka": {imports: []string{"*"}, testing: true},
+	"test/simquorum": {imports: []string{"*"}, testing: true},
+	"test/e2e":       {imports: []string{"*"}, testing: true},
+	"test/jvm":       {imports: []string{"*"}, testing: true},
+	"test/bench":     {imports: []string{"*"}, testing: true},
+}
+
+// libraries lists modules of others that are kept to a few directories.
+var libraries = map[string][]string{
+	"go.opentelemetry.io/":           {"telemetry", "cmd/sidecar"},
+	"github.com/cockroachdb/pebble/": {"store", "test/simquorum"},
+}
+
+// mutators may build an image from another; everybody else only reads images.
+var mutators = []string{"delta"}
+
+func TestTree(t *testing.T) {
+	sources, err := parseTree(moduleRoot(t))
+	require.NoError(t, err)
+	require.Greater(t, len(sources), 20, "the sources were not found")
+	for _, s := range sources {
+		for _, v := range violations(s) {
+			t.Error(v)
+		}
+	}
+}
+
+// moduleRoot is the directory of go.mod, from the one the test runs in.
+func moduleRoot(t *testing.T) string {
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		require.NotEqual(t, filepath.Dir(dir), dir, "no go.mod above the test")
+		dir = filepath.Dir(dir)
+	}
+}

@@ -60,6 +60,20 @@ func ReadAhead(src io.Reader, position int64) *Reader {
 	return &Reader{position: position, blocks: startPrefetch(filler{src: src, position: position})}
 }
 
+// Reset makes a Reader of NewReader start anew on src with the memory it has.
+// Batches it returned before are valid no longer. One that reads ahead is
+// closed first, and reads ahead no more.
+func (r *Reader) Reset(src io.Reader, position int64) {
+	in, ok := r.blocks.(*inline)
+	if !ok {
+		r.Close()
+		in = new(inline)
+	}
+	in.filler = filler{src: src, position: position}
+	in.block = block{buf: in.block.buf[:0], batches: in.block.batches[:0]}
+	*r = Reader{blocks: in, position: position}
+}
+
 // Next returns the next batch, which is valid until the call after it. An
 // error other than io.EOF is an *Error. It is final: later calls return it
 // again.
@@ -178,10 +192,8 @@ func (f *filler) fill(b *block, tail []byte) error {
 	if cap(b.buf) < blockSize {
 		b.buf = make([]byte, blockSize)
 	}
-	n := copy(b.buf[:cap(b.buf)], tail) // a tail is never longer than a block
-	if n < len(tail) {
-		b.buf = append(b.buf[:n], tail[n:]...)
-	}
+	b.buf = append(b.buf[:0], tail...) // a tail may be longer than this block
+	n := len(tail)
 	b.batches, b.used = b.batches[:0], 0
 	for {
 		m, readErr := io.ReadFull(f.src, b.buf[n:cap(b.buf)])

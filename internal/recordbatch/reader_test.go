@@ -67,6 +67,26 @@ func TestReaderReadsEverything(t *testing.T) {
 	}
 }
 
+// Batches that are all larger than a block leave a tail that is larger than
+// the block it goes to.
+func TestReaderReadsLargeBatches(t *testing.T) {
+	var b []byte
+	offset := kafka.Offset(0)
+	for range 12 {
+		const records = 4 * blockSize / 15
+		b = append(b, simpleBatch(t, offset, records)...)
+		offset += records
+	}
+	for name, open := range openers {
+		t.Run(name, func(t *testing.T) {
+			n, position, err := drain(t, open(bytes.NewReader(b), 0))
+			require.Equal(t, io.EOF, err)
+			require.Equal(t, 12, n)
+			require.Equal(t, int64(len(b)), position)
+		})
+	}
+}
+
 func TestReaderOfNothing(t *testing.T) {
 	for name, open := range openers {
 		t.Run(name, func(t *testing.T) {
@@ -235,3 +255,31 @@ func benchmarkRecords(b *testing.B, open func(io.Reader, int64) *Reader) {
 
 func BenchmarkReadRecords(b *testing.B)      { benchmarkRecords(b, NewReader) }
 func BenchmarkReadRecordsAhead(b *testing.B) { benchmarkRecords(b, ReadAhead) }
+
+func TestReaderReset(t *testing.T) {
+	const batches = 50
+	b, bounds := segment(t, batches)
+	for name, open := range openers {
+		t.Run(name, func(t *testing.T) {
+			r := open(bytes.NewReader(b[:bounds[2]-1]), 0)
+			for range 2 {
+				_, err := r.Next()
+				require.NoError(t, err)
+			}
+			_, err := r.Next()
+			require.ErrorIs(t, err, ErrPartial)
+
+			r.Reset(bytes.NewReader(b[bounds[1]:]), bounds[1])
+			batch, err := r.Next()
+			require.NoError(t, err)
+			require.Equal(t, b[bounds[1]:bounds[2]], batch.Bytes())
+			require.Equal(t, bounds[2], r.Position())
+
+			r.Reset(bytes.NewReader(b), 0)
+			n, position, err := drain(t, r)
+			require.ErrorIs(t, err, io.EOF)
+			require.Equal(t, batches, n)
+			require.Equal(t, int64(len(b)), position)
+		})
+	}
+}

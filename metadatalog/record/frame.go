@@ -130,3 +130,16 @@ func (d *Decoder) header(frame []byte) (Type, int16, error) {
 
 // maxInt16 bounds types and versions, which are int16 in Kafka.
 const maxInt16 = 1<<15 - 1
+
+// New returns a record of the type with the given name, such as TopicRecord,
+// with every field at its default; nil if there is no such type.
+func New(name string) Message {
+	for t := range types {
+		if types[t].name == name {
+			msg := new(messages).of(Type(t))
+			msg.Reset()
+			return msg
+		}
+	}
+	return nil
+}

@@ -23,24 +23,24 @@ var layers = map[string]layer{
 	"internal/kafka":             {pure: true},
 	"internal/wire":              {pure: true},
 	"internal/recordbatch":       {imports: []string{"internal/wire"}},
+	"internal/logdir":            {imports: []string{"internal/recordbatch"}},
 	"internal/recordgen":         {},
 	"internal/sharerecord":       {imports: []string{"internal/wire"}, pure: true},
 	"internal/transactionrecord": {imports: []string{"internal/wire"}, pure: true},
 	"internal/recordgen/vectors": {testing: true},
-	"internal/invariants":        {},
 	"internal/arch":              {testing: true},
 
 	"metadatalog/record": {imports: []string{"internal/wire"}, pure: true},
-	"metadatalog":        {imports: []string{"metadatalog/record", "internal/recordbatch", "internal/wire"}},
+	"metadatalog":        {imports: []string{"metadatalog/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
 
-	"image":        {imports: []string{"metadatalog/record", "internal/invariants"}, pure: true},
-	"delta":        {imports: []string{"image", "metadatalog/record", "internal/invariants"}, pure: true},
-	"image/loader": {imports: []string{"metadatalog", "metadatalog/record", "internal/recordbatch", "delta", "image", "internal/invariants"}},
+	"image":        {imports: []string{"metadatalog/record", "internal/wire"}, pure: true},
+	"delta":        {imports: []string{"image", "metadatalog/record"}, pure: true},
+	"image/loader": {imports: []string{"metadatalog/record", "internal/recordbatch", "delta", "image"}},
 	"topichash":    {imports: []string{"image", "delta"}, pure: true},
 
 	"groups/record":     {imports: []string{"internal/wire"}, pure: true},
 	"groups":            {imports: []string{"groups/record", "topichash", "image", "delta"}, pure: true},
-	"groups/offsetslog": {imports: []string{"groups", "groups/record", "internal/recordbatch", "internal/wire"}},
+	"groups/offsetslog": {imports: []string{"groups", "groups/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
 
 	"rebalance": {imports: []string{"groups", "topichash", "image", "delta"}, pure: true},
 	"store": {imports: []string{

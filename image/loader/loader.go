@@ -1,0 +1,310 @@
+// Package loader is the only writer of the metadata image: it turns committed
+// batches and snapshots into deltas, honours KIP-866 transactions, and hands
+// every new image to its publishers in a fixed order
+// (org.apache.kafka.image.loader.MetadataLoader and MetadataBatchLoader).
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/kraftside/kraftside/delta"
+	"github.com/kraftside/kraftside/image"
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/recordbatch"
+	"github.com/kraftside/kraftside/metadatalog/record"
+)
+
+// ErrTransaction means that a transaction record stands where none may: an
+// end or an abort without a begin, a begin inside a transaction, or any of
+// them in a snapshot.
+var ErrTransaction = errors.New("misplaced transaction record")
+
+// ReplayError says which record could not be decoded or applied.
+type ReplayError struct {
+	Offset kafka.Offset // in a snapshot: counted from the snapshot's start
+	Epoch  kafka.Epoch
+	Index  int    // of the record in its batch
+	Type   string // the record's name, or "record" if it could not be told
+	// Version is -1 if it could not be told.
+	Version  int16
+	Snapshot bool
+	Err      error
+}
+
+func (e *ReplayError) Error() string {
+	where := "at offset"
+	if e.Snapshot {
+		where = "of the snapshot, record"
+	}
+	return fmt.Sprintf("replay %s %s %d (epoch %d, version %d): %v", e.Type, where, e.Offset, e.Epoch, e.Version, e.Err)
+}
+
+// Unwrap gives errors.Is the cause.
+func (e *ReplayError) Unwrap() error { return e.Err }
+
+// Manifest says where a delta came from.
+type Manifest struct {
+	Provenance image.Provenance
+	Snapshot   bool
+	Records    int // data records, those of an aborted transaction left out
+}
+
+// Publisher is told of every new image, in the order of the log, on the
+// loader's goroutine. The delta and the images may be kept.
+type Publisher interface {
+	OnMetadataUpdate(d *delta.Delta, m Manifest)
+}
+
+// UnknownPolicy says what happens at a record that cannot be decoded or
+// applied.
+type UnknownPolicy int
+
+// Stop ends the tail at the last good image. Skip leaves the record out, as a
+// broker does, which may make the image wrong for good.
+const (
+	Stop UnknownPolicy = iota
+	Skip
+)
+
+// Loader holds the newest image. Append and LoadSnapshot belong to one
+// goroutine; Image may be called from any.
+type Loader struct {
+	image      atomic.Pointer[image.MetadataImage]
+	policy     UnknownPolicy
+	publishers []Publisher
+	onSkip     func(*ReplayError)
+
+	batches  recordbatch.Decoder
+	records  record.Decoder
+	open     *delta.Delta // records that are not published yet
+	inTxn    bool         // open holds the start of a transaction
+	replayed int          // data records in open
+}
+
+// Options configure a Loader.
+type Options struct {
+	Unknown UnknownPolicy
+	// OnSkip is told of each record that Skip leaves out; it may be nil.
+	OnSkip func(*ReplayError)
+	// Publishers are called in this order.
+	Publishers []Publisher
+}
+
+// New returns a loader that goes on from base, which may be image.Empty().
+func New(base *image.MetadataImage, o Options) *Loader {
+	l := &Loader{policy: o.Unknown, publishers: o.Publishers, onSkip: o.OnSkip}
+	l.image.Store(base)
+	return l
+}
+
+// Image is the newest published image.
+func (l *Loader) Image() *image.MetadataImage { return l.image.Load() }
+
+// InTransaction says whether records wait for the end of their transaction.
+func (l *Loader) InTransaction() bool { return l.inTxn }
+
+// Append replays a committed batch and publishes the image it leads to, unless
+// a transaction is left open. Records that the image contains already are
+// passed over, so that a source may start again at the batch that holds the
+// next offset. After an error, which is a *ReplayError or one of package
+// recordbatch, the image is the last good one, and what was read of an open
+// transaction is forgotten: a source must start again after the image's offset.
+func (l *Loader) Append(b *recordbatch.Batch) error {
+	at := image.Provenance{Offset: b.LastOffset(), Epoch: b.LeaderEpoch, AppendTime: b.MaxTimestamp}
+	if at.Offset <= l.Image().Provenance().Offset {
+		return nil
+	}
+	if !b.IsControl() {
+		if err := l.replayBatch(b); err != nil {
+			l.forget()
+			return err
+		}
+	}
+	if !l.inTxn {
+		l.publish(at)
+	}
+	return nil
+}
+
+func (l *Loader) replayBatch(b *recordbatch.Batch) error {
+	if err := l.batches.Start(b); err != nil {
+		return err
+	}
+	applied := l.Image().Provenance().Offset
+	var r recordbatch.Record
+	for i := 0; l.batches.Next(&r); i++ {
+		if r.Offset <= applied {
+			continue
+		}
+		m, version, err := l.records.Decode(r.Value)
+		if err == nil {
+			err = l.replay(m, b, r.Offset)
+		}
+		if err != nil {
+			if err := l.refuse(l.replayError(b, &r, i, m, version, err)); err != nil {
+				return err
+			}
+		}
+	}
+	return l.batches.Err()
+}
+
+// replay applies one record, and acts on those that bound a transaction.
+func (l *Loader) replay(m record.Message, b *recordbatch.Batch, offset kafka.Offset) error {
+	switch m.(type) {
+	case *record.BeginTransactionRecord:
+		return l.begin(b, offset)
+	case *record.EndTransactionRecord, *record.AbortTransactionRecord:
+		if !l.inTxn {
+			return fmt.Errorf("%w: %s outside a transaction", ErrTransaction, m.Type().RecordName())
+		}
+		if _, aborted := m.(*record.AbortTransactionRecord); aborted {
+			l.forget()
+		}
+		l.inTxn = false
+		return nil
+	}
+	if err := l.delta().Replay(m); err != nil {
+		return err
+	}
+	l.replayed++
+	return nil
+}
+
+// begin publishes what stands before the transaction, since nothing of it may
+// wait for the transaction's end.
+func (l *Loader) begin(b *recordbatch.Batch, offset kafka.Offset) error {
+	if l.inTxn {
+		return fmt.Errorf("%w: begin inside a transaction", ErrTransaction)
+	}
+	if l.replayed > 0 {
+		l.publish(image.Provenance{Offset: offset - 1, Epoch: b.LeaderEpoch, AppendTime: b.MaxTimestamp})
+	}
+	l.inTxn = true
+	return nil
+}
+
+// LoadSnapshot replaces the image by that of a snapshot, read batch by batch
+// from next until it returns io.EOF. The change is published as one delta.
+// endOffset is the snapshot's, so that its last record is endOffset - 1. After
+// an error the image is what it was.
+func (l *Loader) LoadSnapshot(endOffset kafka.Offset, epoch kafka.Epoch, next func() (recordbatch.Batch, error)) error {
+	l.forget()
+	l.open = delta.NewSnapshot(l.Image())
+	at := image.Provenance{Offset: endOffset - 1, Epoch: epoch}
+	for {
+		b, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = l.replaySnapshotBatch(&b, &at)
+		}
+		if err != nil {
+			l.forget()
+			return fmt.Errorf("load snapshot %d-%d: %w", endOffset, epoch, err)
+		}
+	}
+	l.publish(at)
+	return nil
+}
+
+func (l *Loader) replaySnapshotBatch(b *recordbatch.Batch, at *image.Provenance) error {
+	if err := l.batches.Start(b); err != nil {
+		return err
+	}
+	var r recordbatch.Record
+	for i := 0; l.batches.Next(&r); i++ {
+		if b.IsControl() {
+			at.AppendTime = max(at.AppendTime, lastContainedTimestamp(&r))
+			continue
+		}
+		m, version, err := l.records.Decode(r.Value)
+		if err == nil {
+			err = l.replaySnapshotRecord(m)
+		}
+		if err != nil {
+			refusal := l.replayError(b, &r, i, m, version, err)
+			refusal.Snapshot = true
+			if err := l.refuse(refusal); err != nil {
+				return err
+			}
+		}
+	}
+	return l.batches.Err()
+}
+
+func (l *Loader) replaySnapshotRecord(m record.Message) error {
+	switch m.(type) {
+	case *record.BeginTransactionRecord, *record.EndTransactionRecord, *record.AbortTransactionRecord:
+		return fmt.Errorf("%w: %s in a snapshot", ErrTransaction, m.Type().RecordName())
+	}
+	if err := l.open.Replay(m); err != nil {
+		return err
+	}
+	l.replayed++
+	return nil
+}
+
+// lastContainedTimestamp is when the last record of the log was written that
+// a snapshot stands for; 0 if r is not the snapshot's header.
+func lastContainedTimestamp(r *recordbatch.Record) int64 {
+	if t, err := recordbatch.ParseControlKey(r.Key); err != nil || t != recordbatch.SnapshotHeader {
+		return 0
+	}
+	c, _, err := record.DecodeControl(int16(recordbatch.SnapshotHeader), r.Value)
+	header, ok := c.(*record.SnapshotHeaderRecord)
+	if err != nil || !ok {
+		return 0
+	}
+	return header.LastContainedLogTimestamp
+}
+
+func (l *Loader) replayError(b *recordbatch.Batch, r *recordbatch.Record, index int, m record.Message, version int16, err error) *ReplayError {
+	e := &ReplayError{Offset: r.Offset, Epoch: b.LeaderEpoch, Index: index, Type: "record", Version: -1, Err: err}
+	if m != nil {
+		e.Type, e.Version = m.Type().RecordName(), version
+	}
+	return e
+}
+
+// refuse returns the error under Stop; under Skip it reports it and returns
+// nil. A misplaced transaction record is never skipped: what follows could not
+// be told apart.
+func (l *Loader) refuse(e *ReplayError) error {
+	if l.policy == Stop || errors.Is(e, ErrTransaction) {
+		return e
+	}
+	if l.onSkip != nil {
+		l.onSkip(e)
+	}
+	return nil
+}
+
+func (l *Loader) delta() *delta.Delta {
+	if l.open == nil {
+		l.open = delta.New(l.Image())
+	}
+	return l.open
+}
+
+// forget drops what is not published.
+func (l *Loader) forget() { l.open, l.inTxn, l.replayed = nil, false, 0 }
+
+// publish makes the image and tells the publishers.
+func (l *Loader) publish(at image.Provenance) {
+	d, records := l.delta(), l.replayed
+	l.image.Store(d.Apply(at))
+	l.forget()
+	m := Manifest{Provenance: at, Snapshot: d.IsSnapshot(), Records: records}
+	for _, p := range l.publishers {
+		p.OnMetadataUpdate(d, m)
+	}
+}
+
+// UnknownTags is how many tagged fields of records were not known here, and
+// left out of the image.
+func (l *Loader) UnknownTags() int { return l.records.UnknownTags() }

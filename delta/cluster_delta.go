@@ -157,6 +157,12 @@ func (d *Delta) brokerForChange(id int32, epoch int64) (*image.Broker, error) {
 	return &c, nil
 }
 
+// brokerRecord is the record that registers a broker as it is now.
+func (d *Delta) brokerRecord(id int32) record.Message {
+	b, _ := d.builder.Cluster().Broker(kafka.NodeID(id))
+	return image.BrokerRecord(b)
+}
+
 func (d *Delta) setBroker(b *image.Broker) {
 	d.builder.SetBroker(b)
 	d.brokers = append(d.brokers, b.ID)

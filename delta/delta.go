@@ -36,8 +36,6 @@ var (
 // makes the image; after it the delta only answers what changed. The base
 // image stays as it is. A Delta belongs to one goroutine until Apply; after it
 // any number may read it.
-//
-// After an error of Replay the delta must be thrown away.
 type Delta struct {
 	base, next *image.MetadataImage
 	snapshot   bool
@@ -47,6 +45,7 @@ type Delta struct {
 	deleted   []TopicIdentity
 	newTopics bool
 	brokers   []kafka.NodeID
+	parts     []PartEdit
 
 	partition image.Partition // scratch
 }
@@ -72,7 +71,8 @@ func NewSnapshot(base *image.MetadataImage) *Delta {
 	return d
 }
 
-// Replay adds a record. It keeps no reference to m.
+// Replay adds a record. It keeps no reference to m. After an error the delta
+// is what it was before the record.
 func (d *Delta) Replay(m record.Message) error {
 	switch r := m.(type) {
 	case *record.PartitionRecord:
@@ -87,9 +87,15 @@ func (d *Delta) Replay(m record.Message) error {
 		return d.replayClearElr(r)
 	}
 	if handled, err := d.replayCluster(m); handled {
+		if err != nil {
+			return err
+		}
+		return d.editPart(m)
+	}
+	if err := d.replayRest(m); err != nil {
 		return err
 	}
-	return d.replayRest(m)
+	return d.editPart(m)
 }
 
 // Apply makes the image that the records lead to. It may be called once.

@@ -75,6 +75,10 @@ func (d *Delta) removeTopicConfigs(name string) {
 	}
 	for _, key := range keys {
 		d.builder.RemoveConfig(resource, key)
+		gone := record.ConfigRecord{ResourceType: resource.Type, ResourceName: name, Name: key}
+		if part, ok := image.PartOf(&gone); ok && !d.snapshot {
+			d.parts = append(d.parts, PartEdit{Key: part})
+		}
 	}
 }
 

@@ -232,15 +232,19 @@ func (l layout) readRow(row string, dirs *directoryTable, p *Partition) {
 
 func (l layout) readDirectories(column string, dirs *directoryTable, p *Partition) {
 	for i, id := range p.Replicas {
-		s := dirSlot(0)
-		switch l.dirBytes {
-		case 1:
-			s = dirSlot(column[0] >> (2 * i) & 3)
-		case 2:
-			s = dirSlot(column[i/2] >> (4 * (i % 2)) & 15)
-		}
-		p.Directories = append(p.Directories, dirs.directory(id, s))
+		p.Directories = append(p.Directories, dirs.directory(id, l.directorySlot(column, i)))
 	}
+}
+
+// directorySlot is the slot of replica i.
+func (l layout) directorySlot(column string, i int) dirSlot {
+	switch l.dirBytes {
+	case 1:
+		return dirSlot(column[0] >> (2 * i) & 3)
+	case 2:
+		return dirSlot(column[i/2] >> (4 * (i % 2)) & 15)
+	}
+	return 0
 }
 
 // readReplicas adds the replicas of a row to list.

@@ -258,3 +258,91 @@ func TestSubsetsAreACode(t *testing.T) {
 	}
 	require.Len(t, seen, subsetCodes)
 }
+
+// Rows that leave an image and come back give the same topics, and damaged
+// ones give an error and no panic.
+func TestRowsLeaveAndComeBack(t *testing.T) {
+	g := generator{rand.New(rand.NewPCG(7, 7))}
+	b := NewTopicsBuilder(emptyTopics)
+	want := model{}
+	for range 3000 {
+		step(t, g, b, want)
+	}
+	img := b.Build()
+	restored := NewTopicsBuilder(emptyTopics)
+	require.NoError(t, restored.LoadDirectories(img.Directories()))
+	for topic := range img.All() {
+		ref, err := restored.Add(topic.ID(), topic.Name())
+		require.NoError(t, err)
+		for key, rows := range topic.Rows() {
+			require.NoError(t, restored.LoadRows(ref, key, rows))
+		}
+	}
+	back := restored.Build()
+	requireModel(t, want, back)
+	require.True(t, img.Equal(back))
+}
+
+func TestDamagedRowsAreRefused(t *testing.T) {
+	g := generator{rand.New(rand.NewPCG(8, 8))}
+	b := NewTopicsBuilder(emptyTopics)
+	want := model{}
+	for range 2000 {
+		step(t, g, b, want)
+	}
+	img := b.Build()
+	for topic := range img.All() {
+		for _, rows := range topic.Rows() {
+			for range min(200, 200*len(rows)) {
+				damaged := []byte(rows)
+				damaged[g.IntN(len(damaged))] ^= 1 << g.IntN(8)
+				tryRows(t, img, string(damaged[:len(damaged)-g.IntN(3)]))
+			}
+		}
+	}
+}
+
+// tryRows loads rows and, if they are taken, reads all of them.
+func tryRows(t *testing.T, img *TopicsImage, rows string) {
+	b := NewTopicsBuilder(emptyTopics)
+	require.NoError(t, b.LoadDirectories(img.Directories()))
+	ref, err := b.Add(kafka.UUID{1}, "t")
+	require.NoError(t, err)
+	if err := b.LoadRows(ref, 0, rows); err != nil {
+		require.ErrorIs(t, err, ErrBadRows)
+		return
+	}
+	for range b.Topic(ref).Partitions() {
+	}
+	require.NotNil(t, b.Build())
+}
+
+func TestChangedRows(t *testing.T) {
+	b := NewTopicsBuilder(emptyTopics)
+	ref, err := b.Add(kafka.UUID{1}, "t")
+	require.NoError(t, err)
+	p := Partition{Leader: kafka.NoNode}
+	for i := range int32(600) {
+		require.NoError(t, b.SetPartition(ref, i, &p))
+	}
+	first := b.Build()
+	b = NewTopicsBuilder(first)
+	require.NoError(t, b.SetPartition(ref, 300, &p))
+	second := b.Build()
+	before, _ := first.ByName("t")
+	after, _ := second.ByName("t")
+	var keys []uint32
+	for key := range after.ChangedRows(before) {
+		keys = append(keys, key)
+	}
+	require.Equal(t, []uint32{1}, keys)
+	b = NewTopicsBuilder(second)
+	b.Clear(ref)
+	cleared, _ := b.Build().ByName("t")
+	keys = nil
+	for key, rows := range cleared.ChangedRows(after) {
+		keys = append(keys, key)
+		require.Empty(t, rows)
+	}
+	require.ElementsMatch(t, []uint32{0, 1, 2}, keys)
+}

@@ -90,6 +90,12 @@ func (w *writer) brokerVersion() int16 {
 	return 0
 }
 
+// BrokerRecord is the record that registers b as it is, in the newest version.
+func BrokerRecord(b *Broker) *record.RegisterBrokerRecord {
+	newest := writer{mv: mvCordonedLogDirs}
+	return newest.broker(b)
+}
+
 func (w *writer) broker(b *Broker) *record.RegisterBrokerRecord {
 	r := &record.RegisterBrokerRecord{
 		BrokerID:      int32(b.ID),

@@ -84,12 +84,12 @@ func (m *ConsumerGroupCurrentMemberAssignmentValue) Decode(r *wire.Reader, versi
 	m.PreviousMemberEpoch = r.Int32()
 	m.State = r.Int8()
 	m.AssignedPartitions = wire.Sized(m.AssignedPartitions, 0)
-	for n := r.CompactCount(18); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(18); n > 0 && r.OK(); n-- {
 		m.AssignedPartitions = wire.Extend(m.AssignedPartitions)
 		m.AssignedPartitions[len(m.AssignedPartitions)-1].decode(r)
 	}
 	m.PartitionsPendingRevocation = wire.Sized(m.PartitionsPendingRevocation, 0)
-	for n := r.CompactCount(18); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(18); n > 0 && r.OK(); n-- {
 		m.PartitionsPendingRevocation = wire.Extend(m.PartitionsPendingRevocation)
 		m.PartitionsPendingRevocation[len(m.PartitionsPendingRevocation)-1].decode(r)
 	}
@@ -158,7 +158,7 @@ func (m *CurrentTopicPartitions) decode(r *wire.Reader) {
 	m.Partitions = r.Int32s(m.Partitions, r.CompactCount(4))
 	m.AssignmentEpochs = wire.Sized(m.AssignmentEpochs, 0)
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			m.AssignmentEpochs = r.Int32s(m.AssignmentEpochs, r.CompactArrayLen(4))

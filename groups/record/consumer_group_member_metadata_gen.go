@@ -100,7 +100,7 @@ func (m *ConsumerGroupMemberMetadataValue) Decode(r *wire.Reader, version int16)
 	wire.Revive(&m.ClassicMemberMetadata, &m.spare.ClassicMemberMetadata)
 	m.ClassicMemberMetadata.reset()
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			if r.Uvarint() == 0 {
@@ -202,7 +202,7 @@ func (m *ClassicMemberMetadata) isDefault() bool {
 func (m *ClassicMemberMetadata) decode(r *wire.Reader) {
 	m.SessionTimeoutMs = r.Int32()
 	m.SupportedProtocols = wire.Sized(m.SupportedProtocols, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.SupportedProtocols = wire.Extend(m.SupportedProtocols)
 		m.SupportedProtocols[len(m.SupportedProtocols)-1].decode(r)
 	}

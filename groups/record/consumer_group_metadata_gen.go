@@ -67,7 +67,7 @@ func (m *ConsumerGroupMetadataValue) Decode(r *wire.Reader, version int16) {
 	m.Epoch = r.Int32()
 	m.MetadataHash = 0
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			m.MetadataHash = r.Int64()

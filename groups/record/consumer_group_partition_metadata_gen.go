@@ -65,7 +65,7 @@ func (m *ConsumerGroupPartitionMetadataValue) Decode(r *wire.Reader, version int
 		return
 	}
 	m.Topics = wire.Sized(m.Topics, 0)
-	for n := r.CompactCount(23); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(23); n > 0 && r.OK(); n-- {
 		m.Topics = wire.Extend(m.Topics)
 		m.Topics[len(m.Topics)-1].decode(r)
 	}
@@ -115,7 +115,7 @@ func (m *TopicMetadata) decode(r *wire.Reader) {
 	m.TopicName = r.CompactString(m.TopicName)
 	m.NumPartitions = r.Int32()
 	m.PartitionMetadata = wire.Sized(m.PartitionMetadata, 0)
-	for n := r.CompactCount(6); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(6); n > 0 && r.OK(); n-- {
 		m.PartitionMetadata = wire.Extend(m.PartitionMetadata)
 		m.PartitionMetadata[len(m.PartitionMetadata)-1].decode(r)
 	}

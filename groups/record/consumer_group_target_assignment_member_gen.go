@@ -73,7 +73,7 @@ func (m *ConsumerGroupTargetAssignmentMemberValue) Decode(r *wire.Reader, versio
 		return
 	}
 	m.TopicPartitions = wire.Sized(m.TopicPartitions, 0)
-	for n := r.CompactCount(18); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(18); n > 0 && r.OK(); n-- {
 		m.TopicPartitions = wire.Extend(m.TopicPartitions)
 		m.TopicPartitions[len(m.TopicPartitions)-1].decode(r)
 	}

@@ -71,7 +71,7 @@ func (m *ConsumerGroupTargetAssignmentMetadataValue) Decode(r *wire.Reader, vers
 	m.AssignmentEpoch = r.Int32()
 	m.AssignmentTimestamp = 0
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			m.AssignmentTimestamp = r.Int64()

@@ -30,7 +30,7 @@ func (m *ConsumerProtocolAssignment) Decode(r *wire.Reader, version int16) {
 		return
 	}
 	m.AssignedPartitions = wire.Sized(m.AssignedPartitions, 0)
-	for n := r.Count(6); n > 0 && r.Err() == nil; n-- {
+	for n := r.Count(6); n > 0 && r.OK(); n-- {
 		m.AssignedPartitions = wire.Extend(m.AssignedPartitions)
 		m.AssignedPartitions[len(m.AssignedPartitions)-1].decode(r)
 	}

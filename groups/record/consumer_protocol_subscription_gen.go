@@ -40,7 +40,7 @@ func (m *ConsumerProtocolSubscription) Decode(r *wire.Reader, version int16) {
 	m.UserData = r.NullableBytes(m.spare.UserData)
 	if version >= 1 {
 		m.OwnedPartitions = wire.Sized(m.OwnedPartitions, 0)
-		for n := r.Count(6); n > 0 && r.Err() == nil; n-- {
+		for n := r.Count(6); n > 0 && r.OK(); n-- {
 			m.OwnedPartitions = wire.Extend(m.OwnedPartitions)
 			m.OwnedPartitions[len(m.OwnedPartitions)-1].decode(r)
 		}

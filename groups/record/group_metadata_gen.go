@@ -95,13 +95,13 @@ func (m *GroupMetadataValue) Decode(r *wire.Reader, version int16) {
 	}
 	if version >= 4 {
 		m.Members = wire.Sized(m.Members, 0)
-		for n := r.CompactCount(9); n > 0 && r.Err() == nil; n-- {
+		for n := r.CompactCount(9); n > 0 && r.OK(); n-- {
 			m.Members = wire.Extend(m.Members)
 			m.Members[len(m.Members)-1].decode(r, version)
 		}
 	} else {
 		m.Members = wire.Sized(m.Members, 0)
-		for n := r.Count(9); n > 0 && r.Err() == nil; n-- {
+		for n := r.Count(9); n > 0 && r.OK(); n-- {
 			m.Members = wire.Extend(m.Members)
 			m.Members[len(m.Members)-1].decode(r, version)
 		}

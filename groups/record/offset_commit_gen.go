@@ -103,7 +103,7 @@ func (m *OffsetCommitValue) Decode(r *wire.Reader, version int16) {
 	if version >= 4 {
 		m.TopicID = kafka.UUID{}
 		m.UnknownTags = m.UnknownTags[:0]
-		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+		for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 			switch tag, end := r.Tag(); {
 			case tag == 0:
 				m.TopicID = r.UUID()

@@ -81,7 +81,7 @@ func (m *ShareGroupCurrentMemberAssignmentValue) Decode(r *wire.Reader, version 
 	m.PreviousMemberEpoch = r.Int32()
 	m.State = r.Int8()
 	m.AssignedPartitions = wire.Sized(m.AssignedPartitions, 0)
-	for n := r.CompactCount(18); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(18); n > 0 && r.OK(); n-- {
 		m.AssignedPartitions = wire.Extend(m.AssignedPartitions)
 		m.AssignedPartitions[len(m.AssignedPartitions)-1].decode(r)
 	}

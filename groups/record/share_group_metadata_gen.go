@@ -70,11 +70,11 @@ func (m *ShareGroupMetadataValue) Decode(r *wire.Reader, version int16) {
 		return
 	}
 	start := *r
-	if m.decodeForm(r, version, false); r.Err() == nil && r.Len() == 0 {
+	if m.decodeForm(r, version, false); r.OK() && r.Len() == 0 {
 		return
 	}
 	*r = start
-	if m.decodeForm(r, version, true); r.Err() == nil && r.Len() == 0 {
+	if m.decodeForm(r, version, true); r.OK() && r.Len() == 0 {
 		return
 	}
 	*r = start // neither fits: fail as the current form fails

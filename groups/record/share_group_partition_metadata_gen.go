@@ -63,7 +63,7 @@ func (m *ShareGroupPartitionMetadataValue) Decode(r *wire.Reader, version int16)
 		return
 	}
 	m.Topics = wire.Sized(m.Topics, 0)
-	for n := r.CompactCount(23); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(23); n > 0 && r.OK(); n-- {
 		m.Topics = wire.Extend(m.Topics)
 		m.Topics[len(m.Topics)-1].decode(r)
 	}

@@ -75,11 +75,11 @@ func (m *ShareGroupStatePartitionMetadataValue) Decode(r *wire.Reader, version i
 		return
 	}
 	start := *r
-	if m.decodeForm(r, version, false); r.Err() == nil && r.Len() == 0 {
+	if m.decodeForm(r, version, false); r.OK() && r.Len() == 0 {
 		return
 	}
 	*r = start
-	if m.decodeForm(r, version, true); r.Err() == nil && r.Len() == 0 {
+	if m.decodeForm(r, version, true); r.OK() && r.Len() == 0 {
 		return
 	}
 	*r = start // neither fits: fail as the current form fails
@@ -94,18 +94,18 @@ func (m *ShareGroupStatePartitionMetadataValue) decodeForm(r *wire.Reader, versi
 		m.InitializingTopics = m.InitializingTopics[:0]
 	} else {
 		m.InitializingTopics = wire.Sized(m.InitializingTopics, 0)
-		for n := r.CompactCount(19); n > 0 && r.Err() == nil; n-- {
+		for n := r.CompactCount(19); n > 0 && r.OK(); n-- {
 			m.InitializingTopics = wire.Extend(m.InitializingTopics)
 			m.InitializingTopics[len(m.InitializingTopics)-1].decode(r)
 		}
 	}
 	m.InitializedTopics = wire.Sized(m.InitializedTopics, 0)
-	for n := r.CompactCount(19); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(19); n > 0 && r.OK(); n-- {
 		m.InitializedTopics = wire.Extend(m.InitializedTopics)
 		m.InitializedTopics[len(m.InitializedTopics)-1].decode(r)
 	}
 	m.DeletingTopics = wire.Sized(m.DeletingTopics, 0)
-	for n := r.CompactCount(18); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(18); n > 0 && r.OK(); n-- {
 		m.DeletingTopics = wire.Extend(m.DeletingTopics)
 		m.DeletingTopics[len(m.DeletingTopics)-1].decode(r)
 	}

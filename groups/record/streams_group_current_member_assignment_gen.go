@@ -91,32 +91,32 @@ func (m *StreamsGroupCurrentMemberAssignmentValue) Decode(r *wire.Reader, versio
 	m.PreviousMemberEpoch = r.Int32()
 	m.State = r.Int8()
 	m.ActiveTasks = wire.Sized(m.ActiveTasks, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.ActiveTasks = wire.Extend(m.ActiveTasks)
 		m.ActiveTasks[len(m.ActiveTasks)-1].decode(r)
 	}
 	m.StandbyTasks = wire.Sized(m.StandbyTasks, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.StandbyTasks = wire.Extend(m.StandbyTasks)
 		m.StandbyTasks[len(m.StandbyTasks)-1].decode(r)
 	}
 	m.WarmupTasks = wire.Sized(m.WarmupTasks, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.WarmupTasks = wire.Extend(m.WarmupTasks)
 		m.WarmupTasks[len(m.WarmupTasks)-1].decode(r)
 	}
 	m.ActiveTasksPendingRevocation = wire.Sized(m.ActiveTasksPendingRevocation, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.ActiveTasksPendingRevocation = wire.Extend(m.ActiveTasksPendingRevocation)
 		m.ActiveTasksPendingRevocation[len(m.ActiveTasksPendingRevocation)-1].decode(r)
 	}
 	m.StandbyTasksPendingRevocation = wire.Sized(m.StandbyTasksPendingRevocation, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.StandbyTasksPendingRevocation = wire.Extend(m.StandbyTasksPendingRevocation)
 		m.StandbyTasksPendingRevocation[len(m.StandbyTasksPendingRevocation)-1].decode(r)
 	}
 	m.WarmupTasksPendingRevocation = wire.Sized(m.WarmupTasksPendingRevocation, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.WarmupTasksPendingRevocation = wire.Extend(m.WarmupTasksPendingRevocation)
 		m.WarmupTasksPendingRevocation[len(m.WarmupTasksPendingRevocation)-1].decode(r)
 	}
@@ -225,7 +225,7 @@ func (m *CurrentTaskIDs) decode(r *wire.Reader) {
 	m.Partitions = r.Int32s(m.Partitions, r.CompactCount(4))
 	m.AssignmentEpochs = wire.Sized(m.AssignmentEpochs, 0)
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			m.AssignmentEpochs = r.Int32s(m.AssignmentEpochs, r.CompactArrayLen(4))

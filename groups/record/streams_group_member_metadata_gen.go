@@ -101,7 +101,7 @@ func (m *StreamsGroupMemberMetadataValue) Decode(r *wire.Reader, version int16) 
 		m.UserEndpoint.decode(r)
 	}
 	m.ClientTags = wire.Sized(m.ClientTags, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.ClientTags = wire.Extend(m.ClientTags)
 		m.ClientTags[len(m.ClientTags)-1].decode(r)
 	}

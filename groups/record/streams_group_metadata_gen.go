@@ -79,7 +79,7 @@ func (m *StreamsGroupMetadataValue) Decode(r *wire.Reader, version int16) {
 	m.StoredDescriptionTopologyEpoch = -1
 	m.FailedDescriptionTopologyEpoch = -1
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			m.ValidatedTopologyEpoch = r.Int32()
@@ -89,7 +89,7 @@ func (m *StreamsGroupMetadataValue) Decode(r *wire.Reader, version int16) {
 				m.LastAssignmentConfigs = nil
 			} else {
 				m.LastAssignmentConfigs = wire.Sized(m.LastAssignmentConfigs, 0)
-				for ; n > 0 && r.Err() == nil; n-- {
+				for ; n > 0 && r.OK(); n-- {
 					m.LastAssignmentConfigs = wire.Extend(m.LastAssignmentConfigs)
 					m.LastAssignmentConfigs[len(m.LastAssignmentConfigs)-1].decode(r)
 				}

@@ -76,17 +76,17 @@ func (m *StreamsGroupTargetAssignmentMemberValue) Decode(r *wire.Reader, version
 		return
 	}
 	m.ActiveTasks = wire.Sized(m.ActiveTasks, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.ActiveTasks = wire.Extend(m.ActiveTasks)
 		m.ActiveTasks[len(m.ActiveTasks)-1].decode(r)
 	}
 	m.StandbyTasks = wire.Sized(m.StandbyTasks, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.StandbyTasks = wire.Extend(m.StandbyTasks)
 		m.StandbyTasks[len(m.StandbyTasks)-1].decode(r)
 	}
 	m.WarmupTasks = wire.Sized(m.WarmupTasks, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.WarmupTasks = wire.Extend(m.WarmupTasks)
 		m.WarmupTasks[len(m.WarmupTasks)-1].decode(r)
 	}

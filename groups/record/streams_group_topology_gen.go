@@ -66,7 +66,7 @@ func (m *StreamsGroupTopologyValue) Decode(r *wire.Reader, version int16) {
 	}
 	m.Epoch = r.Int32()
 	m.Subtopologies = wire.Sized(m.Subtopologies, 0)
-	for n := r.CompactCount(8); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(8); n > 0 && r.OK(); n-- {
 		m.Subtopologies = wire.Extend(m.Subtopologies)
 		m.Subtopologies[len(m.Subtopologies)-1].decode(r)
 	}
@@ -122,18 +122,18 @@ func (m *Subtopology) decode(r *wire.Reader) {
 	m.SourceTopics = r.CompactStrings(m.SourceTopics, r.CompactCount(1))
 	m.SourceTopicRegex = r.CompactStrings(m.SourceTopicRegex, r.CompactCount(1))
 	m.StateChangelogTopics = wire.Sized(m.StateChangelogTopics, 0)
-	for n := r.CompactCount(9); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(9); n > 0 && r.OK(); n-- {
 		m.StateChangelogTopics = wire.Extend(m.StateChangelogTopics)
 		m.StateChangelogTopics[len(m.StateChangelogTopics)-1].decode(r)
 	}
 	m.RepartitionSinkTopics = r.CompactStrings(m.RepartitionSinkTopics, r.CompactCount(1))
 	m.RepartitionSourceTopics = wire.Sized(m.RepartitionSourceTopics, 0)
-	for n := r.CompactCount(9); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(9); n > 0 && r.OK(); n-- {
 		m.RepartitionSourceTopics = wire.Extend(m.RepartitionSourceTopics)
 		m.RepartitionSourceTopics[len(m.RepartitionSourceTopics)-1].decode(r)
 	}
 	m.CopartitionGroups = wire.Sized(m.CopartitionGroups, 0)
-	for n := r.CompactCount(4); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(4); n > 0 && r.OK(); n-- {
 		m.CopartitionGroups = wire.Extend(m.CopartitionGroups)
 		m.CopartitionGroups[len(m.CopartitionGroups)-1].decode(r)
 	}
@@ -209,7 +209,7 @@ func (m *TopicInfo) decode(r *wire.Reader) {
 	m.Partitions = r.Int32()
 	m.ReplicationFactor = r.Int16()
 	m.TopicConfigs = wire.Sized(m.TopicConfigs, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.TopicConfigs = wire.Extend(m.TopicConfigs)
 		m.TopicConfigs[len(m.TopicConfigs)-1].decode(r)
 	}

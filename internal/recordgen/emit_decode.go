@@ -120,7 +120,7 @@ func (e *emitter) readStructs(l *layout, f *field, compact string) {
 	}
 	if !f.Nullable {
 		e.p("m.%s = wire.Sized(m.%s, 0)", name, name)
-		e.p("for n := %s; n > 0 && r.Err() == nil; n-- {", e.lengthCall(l, f, compact))
+		e.p("for n := %s; n > 0 && r.OK(); n-- {", e.lengthCall(l, f, compact))
 		loop()
 		e.p("}")
 		return
@@ -129,7 +129,7 @@ func (e *emitter) readStructs(l *layout, f *field, compact string) {
 	e.p("m.%s = nil", name)
 	e.p("} else {")
 	e.p("m.%s = wire.Sized(m.%s, 0)", name, name)
-	e.p("for ; n > 0 && r.Err() == nil; n-- {")
+	e.p("for ; n > 0 && r.OK(); n-- {")
 	loop()
 	e.p("}")
 	e.p("}")
@@ -172,7 +172,7 @@ func (e *emitter) decodeTags(l *layout, all span) {
 		return
 	}
 	e.p("m.UnknownTags = m.UnknownTags[:0]")
-	e.p("for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {")
+	e.p("for n := r.Uvarint(); n > 0 && r.OK(); n-- {")
 	e.p("switch tag, end := r.Tag(); {")
 	for _, f := range byTag(known) {
 		and := within(all, f.versions())

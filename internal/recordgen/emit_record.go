@@ -136,11 +136,11 @@ func (e *emitter) message(kind, name string, l *layout) {
 // method that reads one of them.
 func (e *emitter) tryForms(name string) {
 	e.p("start := *r")
-	e.p("if m.decodeForm(r, version, false); r.Err() == nil && r.Len() == 0 {")
+	e.p("if m.decodeForm(r, version, false); r.OK() && r.Len() == 0 {")
 	e.p("return")
 	e.p("}")
 	e.p("*r = start")
-	e.p("if m.decodeForm(r, version, true); r.Err() == nil && r.Len() == 0 {")
+	e.p("if m.decodeForm(r, version, true); r.OK() && r.Len() == 0 {")
 	e.p("return")
 	e.p("}")
 	e.p("*r = start // neither fits: fail as the current form fails")

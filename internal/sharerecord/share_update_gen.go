@@ -87,11 +87,11 @@ func (m *ShareUpdateValue) Decode(r *wire.Reader, version int16) {
 		return
 	}
 	start := *r
-	if m.decodeForm(r, version, false); r.Err() == nil && r.Len() == 0 {
+	if m.decodeForm(r, version, false); r.OK() && r.Len() == 0 {
 		return
 	}
 	*r = start
-	if m.decodeForm(r, version, true); r.Err() == nil && r.Len() == 0 {
+	if m.decodeForm(r, version, true); r.OK() && r.Len() == 0 {
 		return
 	}
 	*r = start // neither fits: fail as the current form fails
@@ -110,13 +110,13 @@ func (m *ShareUpdateValue) decodeForm(r *wire.Reader, version int16, form40 bool
 	m.LeaderEpoch = r.Int32()
 	m.StartOffset = r.Int64()
 	m.StateBatches = wire.Sized(m.StateBatches, 0)
-	for n := r.CompactCount(20); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(20); n > 0 && r.OK(); n-- {
 		m.StateBatches = wire.Extend(m.StateBatches)
 		m.StateBatches[len(m.StateBatches)-1].decode(r)
 	}
 	m.DeliveryCompleteCount = -1
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			m.DeliveryCompleteCount = r.Int32()

@@ -91,7 +91,7 @@ func (m *TransactionLogValue) Decode(r *wire.Reader, version int16) {
 			m.TransactionPartitions = nil
 		} else {
 			m.TransactionPartitions = wire.Sized(m.TransactionPartitions, 0)
-			for ; n > 0 && r.Err() == nil; n-- {
+			for ; n > 0 && r.OK(); n-- {
 				m.TransactionPartitions = wire.Extend(m.TransactionPartitions)
 				m.TransactionPartitions[len(m.TransactionPartitions)-1].decode(r, version)
 			}
@@ -101,7 +101,7 @@ func (m *TransactionLogValue) Decode(r *wire.Reader, version int16) {
 			m.TransactionPartitions = nil
 		} else {
 			m.TransactionPartitions = wire.Sized(m.TransactionPartitions, 0)
-			for ; n > 0 && r.Err() == nil; n-- {
+			for ; n > 0 && r.OK(); n-- {
 				m.TransactionPartitions = wire.Extend(m.TransactionPartitions)
 				m.TransactionPartitions[len(m.TransactionPartitions)-1].decode(r, version)
 			}
@@ -115,7 +115,7 @@ func (m *TransactionLogValue) Decode(r *wire.Reader, version int16) {
 		m.NextProducerEpoch = -1
 		m.ClientTransactionVersion = 0
 		m.UnknownTags = m.UnknownTags[:0]
-		for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+		for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 			switch tag, end := r.Tag(); {
 			case tag == 0:
 				m.PreviousProducerID = r.Int64()

@@ -30,6 +30,7 @@ type Reader struct {
 	buf []byte
 	pos int
 	err error
+	cut int // 1 + where the input ended inside a value, if that failed first
 
 	unknownTags int
 }
@@ -38,10 +39,18 @@ type Reader struct {
 func NewReader(b []byte) Reader { return Reader{buf: b} }
 
 // Reset makes the Reader start anew on b.
-func (r *Reader) Reset(b []byte) { r.buf, r.pos, r.err = b, 0, nil }
+func (r *Reader) Reset(b []byte) { r.buf, r.pos, r.err, r.cut = b, 0, nil, 0 }
+
+// OK says whether nothing has failed.
+func (r *Reader) OK() bool { return r.err == nil && r.cut == 0 }
 
 // Err is the first failure, with its position, or nil.
-func (r *Reader) Err() error { return r.err }
+func (r *Reader) Err() error {
+	if r.cut > 0 && r.err == nil {
+		r.err = fmt.Errorf("byte %d: %w", r.cut-1, ErrTruncated)
+	}
+	return r.err
+}
 
 // Pos is the number of bytes read so far.
 func (r *Reader) Pos() int { return r.pos }
@@ -59,8 +68,17 @@ func (r *Reader) UnknownTagsSeen() int { return r.unknownTags }
 
 // Fail records a failure at the current position, unless one is recorded.
 func (r *Reader) Fail(cause error) {
-	if r.err == nil {
+	if r.OK() {
 		r.err = fmt.Errorf("byte %d: %w", r.pos, cause)
+	}
+	r.pos = len(r.buf)
+}
+
+// short records ErrTruncated, without making the error: so cheap that the
+// functions that call it can be inlined.
+func (r *Reader) short() {
+	if r.cut == 0 {
+		r.cut = r.pos + 1
 	}
 	r.pos = len(r.buf)
 }
@@ -72,15 +90,16 @@ func (r *Reader) End() {
 	}
 }
 
-// next returns the next n bytes, or nil after recording ErrTruncated.
+// next returns the next n bytes, or nil after recording ErrTruncated. It is
+// nil only then: for no bytes it is empty.
 func (r *Reader) next(n int) []byte {
 	if n > len(r.buf)-r.pos {
-		r.Fail(ErrTruncated)
+		r.short()
 		return nil
 	}
-	b := r.buf[r.pos : r.pos+n : r.pos+n]
-	r.pos += n
-	return b
+	p := r.pos
+	r.pos = p + n
+	return r.buf[p : p+n : p+n]
 }
 
 // Raw reads n bytes, n >= 0. The slice aliases the input.
@@ -88,10 +107,13 @@ func (r *Reader) Raw(n int) []byte { return r.next(n) }
 
 // Int8 reads a signed byte.
 func (r *Reader) Int8() int8 {
-	if b := r.next(1); b != nil {
-		return int8(b[0])
+	p := r.pos
+	if p >= len(r.buf) {
+		r.short()
+		return 0
 	}
-	return 0
+	r.pos = p + 1
+	return int8(r.buf[p])
 }
 
 // Bool reads a byte; any value but 0 is true, as Kafka reads it.
@@ -99,10 +121,13 @@ func (r *Reader) Bool() bool { return r.Int8() != 0 }
 
 // Int16 reads a big-endian int16.
 func (r *Reader) Int16() int16 {
-	if b := r.next(2); b != nil {
-		return int16(binary.BigEndian.Uint16(b))
+	p := r.pos
+	if len(r.buf)-p < 2 {
+		r.short()
+		return 0
 	}
-	return 0
+	r.pos = p + 2
+	return int16(binary.BigEndian.Uint16(r.buf[p:]))
 }
 
 // Uint16 reads a big-endian uint16.
@@ -110,10 +135,13 @@ func (r *Reader) Uint16() uint16 { return uint16(r.Int16()) }
 
 // Int32 reads a big-endian int32.
 func (r *Reader) Int32() int32 {
-	if b := r.next(4); b != nil {
-		return int32(binary.BigEndian.Uint32(b))
+	p := r.pos
+	if len(r.buf)-p < 4 {
+		r.short()
+		return 0
 	}
-	return 0
+	r.pos = p + 4
+	return int32(binary.BigEndian.Uint32(r.buf[p:]))
 }
 
 // Uint32 reads a big-endian uint32.
@@ -121,10 +149,13 @@ func (r *Reader) Uint32() uint32 { return uint32(r.Int32()) }
 
 // Int64 reads a big-endian int64.
 func (r *Reader) Int64() int64 {
-	if b := r.next(8); b != nil {
-		return int64(binary.BigEndian.Uint64(b))
+	p := r.pos
+	if len(r.buf)-p < 8 {
+		r.short()
+		return 0
 	}
-	return 0
+	r.pos = p + 8
+	return int64(binary.BigEndian.Uint64(r.buf[p:]))
 }
 
 // Float64 reads a big-endian IEEE 754 double.
@@ -139,11 +170,15 @@ func (r *Reader) UUID() (u kafka.UUID) {
 // Uvarint reads an unsigned varint of at most five bytes (Kafka's
 // ByteUtils.readUnsignedVarint).
 func (r *Reader) Uvarint() uint32 {
-	if r.pos < len(r.buf) && r.buf[r.pos] < 0x80 { // one byte: by far the usual case
-		v := r.buf[r.pos]
-		r.pos++
-		return uint32(v)
+	p := r.pos
+	if p >= len(r.buf) || r.buf[p] >= 0x80 {
+		return r.longUvarint()
 	}
+	r.pos = p + 1 // one byte: by far the usual case
+	return uint32(r.buf[p])
+}
+
+func (r *Reader) longUvarint() uint32 {
 	v, n := binary.Uvarint(r.buf[r.pos:])
 	switch {
 	case n == 0:
@@ -180,15 +215,22 @@ func (r *Reader) Varlong() int64 {
 
 // checked returns n if a value of n bytes can still follow. null is -1.
 func (r *Reader) checked(n int) int {
-	switch {
-	case n < -1:
-		r.Fail(fmt.Errorf("%w: length %d", ErrMalformed, n))
-		return -1
-	case n > r.Len():
-		r.Fail(fmt.Errorf("%w: length %d, %d bytes left", ErrTruncated, n, r.Len()))
+	if n < -1 || n > r.Len() {
+		r.badLen("value", n)
 		return -1
 	}
 	return n
+}
+
+// badLen records a length that cannot be.
+//
+//go:noinline
+func (r *Reader) badLen(what string, n int) {
+	cause := ErrTruncated
+	if n < -1 {
+		cause = ErrMalformed
+	}
+	r.Fail(fmt.Errorf("%w: %s of length %d, %d bytes left", cause, what, n, r.Len()))
 }
 
 // ShortLen reads the int16 length of a classic string; -1 is null.

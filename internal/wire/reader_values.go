@@ -21,12 +21,8 @@ const MaxString = math.MaxInt16
 // array returns the number of elements that a length field announced, if that
 // many elements of at least size bytes can still follow. null is -1.
 func (r *Reader) array(n, size int) int {
-	switch {
-	case n < -1:
-		r.Fail(fmt.Errorf("%w: array length %d", ErrMalformed, n))
-		return -1
-	case n > 0 && n > r.Len()/size:
-		r.Fail(fmt.Errorf("%w: array of %d, %d bytes left", ErrTruncated, n, r.Len()))
+	if n < -1 || n > 0 && n*size > r.Len() { // n has 32 bits: no overflow
+		r.badLen("array", n)
 		return -1
 	}
 	return n
@@ -48,16 +44,21 @@ func (r *Reader) CompactCount(size int) int { return r.notNull(r.CompactArrayLen
 // notNull turns a null length into a failure.
 func (r *Reader) notNull(n int) int {
 	if n < 0 {
-		r.Fail(fmt.Errorf("%w: null where a value is required", ErrMalformed))
+		r.Fail(errNull)
 		return 0
 	}
 	return n
 }
 
+var (
+	errNull       = fmt.Errorf("%w: null where a value is required", ErrMalformed)
+	errLongString = fmt.Errorf("%w: string of more than %d bytes", ErrMalformed, MaxString)
+)
+
 // stringLen checks the length of a string that is not null.
 func (r *Reader) stringLen(n int) int {
 	if n > MaxString {
-		r.Fail(fmt.Errorf("%w: string of %d bytes", ErrMalformed, n))
+		r.Fail(errLongString)
 		return -1
 	}
 	return n
@@ -122,8 +123,8 @@ func (r *Reader) blob(n int, dst []byte) []byte {
 
 // Int16s reads n big-endian int16 into dst; the result is nil if n < 0.
 func (r *Reader) Int16s(dst []int16, n int) []int16 {
-	b, ok := r.elements(n, 2)
-	if !ok {
+	b := r.elements(n, 2)
+	if b == nil {
 		return nil
 	}
 	dst = Sized(dst, n)
@@ -135,8 +136,8 @@ func (r *Reader) Int16s(dst []int16, n int) []int16 {
 
 // Int32s reads n big-endian int32 into dst; the result is nil if n < 0.
 func (r *Reader) Int32s(dst []int32, n int) []int32 {
-	b, ok := r.elements(n, 4)
-	if !ok {
+	b := r.elements(n, 4)
+	if b == nil {
 		return nil
 	}
 	dst = Sized(dst, n)
@@ -148,8 +149,8 @@ func (r *Reader) Int32s(dst []int32, n int) []int32 {
 
 // UUIDs reads n ids into dst; the result is nil if n < 0.
 func (r *Reader) UUIDs(dst []kafka.UUID, n int) []kafka.UUID {
-	b, ok := r.elements(n, 16)
-	if !ok {
+	b := r.elements(n, 16)
+	if b == nil {
 		return nil
 	}
 	dst = Sized(dst, n)
@@ -165,7 +166,7 @@ func (r *Reader) Strings(dst []string, n int) []string {
 		return nil
 	}
 	dst = Sized(dst, 0)
-	for ; n > 0 && r.err == nil; n-- {
+	for ; n > 0 && r.OK(); n-- {
 		dst = Extend(dst)
 		last := &dst[len(dst)-1]
 		*last = r.String(*last)
@@ -179,7 +180,7 @@ func (r *Reader) CompactStrings(dst []string, n int) []string {
 		return nil
 	}
 	dst = Sized(dst, 0)
-	for ; n > 0 && r.err == nil; n-- {
+	for ; n > 0 && r.OK(); n-- {
 		dst = Extend(dst)
 		last := &dst[len(dst)-1]
 		*last = r.CompactString(*last)
@@ -188,15 +189,12 @@ func (r *Reader) CompactStrings(dst []string, n int) []string {
 }
 
 // elements takes the bytes of n elements, before anything is allocated for
-// them. It reports false for null and for a failure.
-func (r *Reader) elements(n, size int) ([]byte, bool) {
-	if n < 0 || n > r.Len()/size {
-		if n > 0 {
-			r.Fail(ErrTruncated)
-		}
-		return nil, false
+// them. It returns nil for null and for a failure only.
+func (r *Reader) elements(n, size int) []byte {
+	if n < 0 {
+		return nil
 	}
-	return r.next(n * size), true
+	return r.next(n * size)
 }
 
 // Sized returns a slice of n elements, never nil, in the memory of s if that

@@ -23,7 +23,7 @@ func (r *Reader) Tag() (tag uint32, end int) {
 
 // EndTag fails unless the field was read to its end and no further.
 func (r *Reader) EndTag(end int) {
-	if r.err == nil && r.pos != end {
+	if r.OK() && r.pos != end {
 		r.Fail(fmt.Errorf("%w: tagged field ends at byte %d", ErrMalformed, end))
 	}
 }
@@ -31,7 +31,7 @@ func (r *Reader) EndTag(end int) {
 // UnknownTag copies the field up to end into tags, within their capacity.
 func (r *Reader) UnknownTag(tags []RawTag, tag uint32, end int) []RawTag {
 	data := r.next(end - r.pos)
-	if r.err != nil {
+	if !r.OK() {
 		return tags
 	}
 	r.unknownTags++
@@ -44,7 +44,7 @@ func (r *Reader) UnknownTag(tags []RawTag, tag uint32, end int) []RawTag {
 // UnknownTags reads the tagged fields of a struct that defines none itself.
 func (r *Reader) UnknownTags(tags []RawTag) []RawTag {
 	tags = tags[:0]
-	for n := r.Uvarint(); n > 0 && r.err == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		tag, end := r.Tag()
 		tags = r.UnknownTag(tags, tag, end)
 	}

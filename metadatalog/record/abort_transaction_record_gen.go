@@ -31,7 +31,7 @@ func (m *AbortTransactionRecord) Decode(r *wire.Reader, version int16) {
 	}
 	m.Reason = nil
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			m.Reason = r.CompactNullableString(m.Reason)

@@ -51,7 +51,7 @@ func (m *BrokerRegistrationChangeRecord) Decode(r *wire.Reader, version int16) {
 	m.LogDirs = m.LogDirs[:0]
 	wire.Park(&m.CordonedLogDirs, &m.spare.CordonedLogDirs)
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			m.Fenced = r.Int8()

@@ -36,7 +36,7 @@ func (m *ClientQuotaRecord) Decode(r *wire.Reader, version int16) {
 		return
 	}
 	m.Entity = wire.Sized(m.Entity, 0)
-	for n := r.CompactCount(3); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(3); n > 0 && r.OK(); n-- {
 		m.Entity = wire.Extend(m.Entity)
 		m.Entity[len(m.Entity)-1].decode(r)
 	}

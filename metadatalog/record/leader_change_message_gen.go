@@ -39,12 +39,12 @@ func (m *LeaderChangeMessage) Decode(r *wire.Reader, version int16) {
 	m.Version = r.Int16()
 	m.LeaderID = r.Int32()
 	m.Voters = wire.Sized(m.Voters, 0)
-	for n := r.CompactCount(5); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(5); n > 0 && r.OK(); n-- {
 		m.Voters = wire.Extend(m.Voters)
 		m.Voters[len(m.Voters)-1].decode(r, version)
 	}
 	m.GrantingVoters = wire.Sized(m.GrantingVoters, 0)
-	for n := r.CompactCount(5); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(5); n > 0 && r.OK(); n-- {
 		m.GrantingVoters = wire.Extend(m.GrantingVoters)
 		m.GrantingVoters[len(m.GrantingVoters)-1].decode(r, version)
 	}

@@ -72,7 +72,7 @@ func (m *PartitionChangeRecord) Decode(r *wire.Reader, version int16) {
 	wire.Park(&m.EligibleLeaderReplicas, &m.spare.EligibleLeaderReplicas)
 	wire.Park(&m.LastKnownElr, &m.spare.LastKnownElr)
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0:
 			m.Isr = r.Int32s(m.spare.Isr, r.CompactArrayLen(4))

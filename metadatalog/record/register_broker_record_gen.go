@@ -63,12 +63,12 @@ func (m *RegisterBrokerRecord) Decode(r *wire.Reader, version int16) {
 	m.IncarnationID = r.UUID()
 	m.BrokerEpoch = r.Int64()
 	m.EndPoints = wire.Sized(m.EndPoints, 0)
-	for n := r.CompactCount(7); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(7); n > 0 && r.OK(); n-- {
 		m.EndPoints = wire.Extend(m.EndPoints)
 		m.EndPoints[len(m.EndPoints)-1].decode(r)
 	}
 	m.Features = wire.Sized(m.Features, 0)
-	for n := r.CompactCount(6); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(6); n > 0 && r.OK(); n-- {
 		m.Features = wire.Extend(m.Features)
 		m.Features[len(m.Features)-1].decode(r)
 	}
@@ -82,7 +82,7 @@ func (m *RegisterBrokerRecord) Decode(r *wire.Reader, version int16) {
 	m.LogDirs = m.LogDirs[:0]
 	wire.Park(&m.CordonedLogDirs, &m.spare.CordonedLogDirs)
 	m.UnknownTags = m.UnknownTags[:0]
-	for n := r.Uvarint(); n > 0 && r.Err() == nil; n-- {
+	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0 && version >= 3:
 			m.LogDirs = r.UUIDs(m.LogDirs, r.CompactCount(16))

@@ -42,12 +42,12 @@ func (m *RegisterControllerRecord) Decode(r *wire.Reader, version int16) {
 	m.IncarnationID = r.UUID()
 	m.ZkMigrationReady = r.Bool()
 	m.EndPoints = wire.Sized(m.EndPoints, 0)
-	for n := r.CompactCount(7); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(7); n > 0 && r.OK(); n-- {
 		m.EndPoints = wire.Extend(m.EndPoints)
 		m.EndPoints[len(m.EndPoints)-1].decode(r)
 	}
 	m.Features = wire.Sized(m.Features, 0)
-	for n := r.CompactCount(6); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(6); n > 0 && r.OK(); n-- {
 		m.Features = wire.Extend(m.Features)
 		m.Features[len(m.Features)-1].decode(r)
 	}

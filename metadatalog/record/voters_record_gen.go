@@ -34,7 +34,7 @@ func (m *VotersRecord) Decode(r *wire.Reader, version int16) {
 	}
 	m.Version = r.Int16()
 	m.Voters = wire.Sized(m.Voters, 0)
-	for n := r.CompactCount(27); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(27); n > 0 && r.OK(); n-- {
 		m.Voters = wire.Extend(m.Voters)
 		m.Voters[len(m.Voters)-1].decode(r)
 	}
@@ -86,7 +86,7 @@ func (m *Voter) decode(r *wire.Reader) {
 	m.VoterID = r.Int32()
 	m.VoterDirectoryID = r.UUID()
 	m.Endpoints = wire.Sized(m.Endpoints, 0)
-	for n := r.CompactCount(5); n > 0 && r.Err() == nil; n-- {
+	for n := r.CompactCount(5); n > 0 && r.OK(); n-- {
 		m.Endpoints = wire.Extend(m.Endpoints)
 		m.Endpoints[len(m.Endpoints)-1].decode(r)
 	}

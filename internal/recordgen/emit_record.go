@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// highest is the highest version of a record.
-func (l *layout) highest() int { return l.Versions.hi }
-
 // goValueName is the name of the struct of a record's value.
 func goValueName(kind string, l *layout) string {
 	switch kind {

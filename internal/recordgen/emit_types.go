@@ -39,8 +39,8 @@ func (e *emitter) execute(t *template.Template, data any) {
 	}
 }
 
-// High is the highest version, for the templates.
-func (l *layout) High() int { return l.highest() }
+// High is the highest version of a record, for the templates.
+func (l *layout) High() int { return l.Versions.hi }
 
 func parse(name, text string) *template.Template {
 	funcs := template.FuncMap{"private": lowerFirst}

@@ -24,6 +24,7 @@ var layers = map[string]layer{
 	"internal/wire":              {pure: true},
 	"internal/recordbatch":       {imports: []string{"internal/wire"}},
 	"internal/logdir":            {imports: []string{"internal/recordbatch"}},
+	"internal/logdir/logdirtest": {imports: []string{"internal/recordbatch"}, testing: true},
 	"internal/recordgen":         {},
 	"internal/sharerecord":       {imports: []string{"internal/wire"}, pure: true},
 	"internal/transactionrecord": {imports: []string{"internal/wire"}, pure: true},

@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ func Versions() []string {
 	return []string{Newest, "4.3.1", "4.2.1", "4.1.2", "4.0.2"}
 }
 
-//go:embed pom.xml *.java
+//go:embed pom.xml log4j2.properties *.java
 var sources embed.FS
 
 // ClassPath returns the jars of a Kafka release, joined as java -cp takes them, and downloads them when the cache
@@ -71,19 +72,19 @@ func download(ctx context.Context, version string, pom []byte, dir string) error
 	return nil
 }
 
-// Program returns the class path that runs the Java program name (the file name.java of this directory) on a release. The jars
-// come first: a class data archive made from them alone then holds for the program too.
+// Program returns the class path that runs the Java program name (the file name.java of this directory) on a release.
+// The jars come first: a class data archive made from them alone then holds for the program too.
 func Program(ctx context.Context, version, name string) (string, error) {
-	source, err := sources.ReadFile(name + ".java")
-	if err != nil {
-		return "", fmt.Errorf("no Java program %s: %w", name, err)
-	}
 	classPath, err := ClassPath(ctx, version)
 	if err != nil {
 		return "", err
 	}
-	dir, err := Cached("program-"+name+"-"+version+"-"+Digest(source), func(dir string) error {
-		return compile(ctx, classPath, name, source, dir)
+	key, err := sourceDigest()
+	if err != nil {
+		return "", err
+	}
+	dir, err := Cached("program-"+name+"-"+version+"-"+key, func(dir string) error {
+		return compile(ctx, classPath, name, dir)
 	})
 	if err != nil {
 		return "", fmt.Errorf("compile %s.java for Kafka %s: %w", name, version, err)
@@ -91,16 +92,52 @@ func Program(ctx context.Context, version, name string) (string, error) {
 	return classPath + string(os.PathListSeparator) + dir, nil
 }
 
-func compile(ctx context.Context, classPath, name string, source []byte, dir string) error {
-	file := filepath.Join(dir, name+".java")
-	if err := os.WriteFile(file, source, 0o600); err != nil {
+// sourceDigest names the state of all programs: they share classes.
+func sourceDigest() (string, error) {
+	files, err := fs.Glob(sources, "*.java")
+	if err != nil {
+		return "", err
+	}
+	var all []byte
+	for _, f := range files {
+		b, err := sources.ReadFile(f)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, b...)
+	}
+	return Digest(all), nil
+}
+
+// compile compiles a program and the classes that it uses. The others may not compile on this release.
+func compile(ctx context.Context, classPath, name, dir string) error {
+	src, err := os.MkdirTemp("", "kraftside-java-")
+	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "javac", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-cp", classPath, "-d", dir, file)
+	defer os.RemoveAll(src)
+	if err := os.CopyFS(src, sources); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "javac", "-proc:none", "-nowarn", "-encoding", "UTF-8",
+		"-cp", classPath, "-sourcepath", src, "-d", dir, filepath.Join(src, name+".java"))
 	if err := run(cmd); err != nil {
 		return fmt.Errorf("javac (needs a JDK, 17 or newer): %w", err)
 	}
 	return nil
+}
+
+// LogConfig returns the option that makes a Java program log to standard error.
+func LogConfig() (string, error) {
+	const name = "log4j2.properties"
+	b, err := sources.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	dir, err := Cached("logging-"+Digest(b), func(dir string) error {
+		return os.WriteFile(filepath.Join(dir, name), b, 0o644)
+	})
+	return "-Dlog4j2.configurationFile=" + filepath.Join(dir, name), err
 }
 
 // Command returns a command, not yet started, that runs a Java program of this directory on a release. The
@@ -110,7 +147,11 @@ func Command(ctx context.Context, version, name string, options []string, args .
 	if err != nil {
 		return nil, err
 	}
-	line := append(slices.Clone(options), "-cp", classPath, name)
+	logging, err := LogConfig()
+	if err != nil {
+		return nil, err
+	}
+	line := append(slices.Clone(options), logging, "-cp", classPath, name)
 	cmd := exec.CommandContext(ctx, "java", append(line, args...)...)
 	DieWithParent(cmd)
 	return cmd, nil
@@ -122,12 +163,16 @@ func run(cmd *exec.Cmd) error {
 	if err == nil {
 		return nil
 	}
+	return errors.Join(err, errors.New(tail(out)))
+}
+
+func tail(out []byte) string {
 	const most = 2000
 	text := strings.TrimSpace(string(out))
 	if len(text) > most {
 		text = "…" + text[len(text)-most:]
 	}
-	return errors.Join(err, errors.New(text))
+	return text
 }
 
 // Digest returns a short name for a content, for the names given to Cached.

@@ -40,6 +40,7 @@ type Cluster struct {
 	controllers []*node
 	brokers     []*node
 	client      *kgo.Client
+	members     []*StreamsMember
 }
 
 // Start starts a cluster and waits until every broker sees all of them. When the test ends, so does the cluster; if the
@@ -73,7 +74,7 @@ func Run(dir string, config Config) (*Cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	config = config.withDefaults()
-	java, err := newJava(ctx, config.Version, dir)
+	java, err := newJava(ctx, config.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -187,12 +188,15 @@ func (c *Cluster) format(ctx context.Context) error {
 	return nil
 }
 
-// Close kills the servers, brokers first, and keeps their files.
+// Close kills the streams members and the servers, brokers before controllers, and keeps their files.
 func (c *Cluster) Close() error {
 	if c.client != nil {
 		c.client.Close()
 	}
 	var errs []error
+	for _, m := range c.members {
+		errs = append(errs, m.Kill())
+	}
 	for _, n := range append(c.brokers, c.controllers...) {
 		errs = append(errs, n.kill())
 	}

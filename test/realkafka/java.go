@@ -4,7 +4,6 @@ package realkafka
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -16,9 +15,6 @@ import (
 	"github.com/kraftside/kraftside/test/jvm"
 )
 
-//go:embed log4j2.properties
-var loggers []byte
-
 // Heaps that hold what a test cluster does: a broker replays and serves a few hundred partitions.
 var heaps = map[string]string{roleController: "-Xmx128m", roleBroker: "-Xmx256m", roleTraining: "-Xmx256m"}
 
@@ -28,32 +24,32 @@ var startSoon = []string{"-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1
 // java knows how to run the servers of one release.
 type java struct {
 	classPath string
-	loggers   string   // the file that configures the servers' logs
 	options   []string // of every virtual machine
 }
 
-// newJava downloads and prepares what the release needs; dir gets the files that belong to one cluster.
-func newJava(ctx context.Context, version, dir string) (java, error) {
+// newJava downloads and prepares what the release needs.
+func newJava(ctx context.Context, version string) (java, error) {
 	classPath, err := jvm.ClassPath(ctx, version)
 	if err != nil {
 		return java{}, err
 	}
-	j := java{classPath: classPath, loggers: filepath.Join(dir, "log4j2.properties"), options: startSoon}
-	if err := os.WriteFile(j.loggers, loggers, 0o600); err != nil {
+	logging, err := jvm.LogConfig()
+	if err != nil {
 		return java{}, err
 	}
+	j := java{classPath: classPath, options: append(slices.Clone(startSoon), logging)}
 	classes, err := classArchive(ctx, version, j)
 	if err != nil {
 		return java{}, fmt.Errorf("class data archive of Kafka %s: %w", version, err)
 	}
-	j.options = append(slices.Clone(startSoon), "-XX:SharedArchiveFile="+classes)
+	j.options = append(j.options, "-XX:SharedArchiveFile="+classes)
 	return j, nil
 }
 
 // server returns the command line of a server.
 func (j java) server(n *node, extra ...string) []string {
 	line := slices.Concat([]string{"java", heaps[n.role]}, j.options, extra)
-	return append(line, "-Dlog4j2.configurationFile="+j.loggers, "-cp", j.classPath, "kafka.Kafka", n.configFile())
+	return append(line, "-cp", j.classPath, "kafka.Kafka", n.configFile())
 }
 
 // classArchive returns the file of loaded classes (Java's class data sharing) that a server of the release maps instead of

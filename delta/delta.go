@@ -71,6 +71,10 @@ func NewSnapshot(base *image.MetadataImage) *Delta {
 	return d
 }
 
+// ForgetProducerID makes a snapshot's delta forget the next producer id of the
+// base image as well.
+func (d *Delta) ForgetProducerID() { d.builder.SetNextProducerID(-1) }
+
 // Replay adds a record. It keeps no reference to m. After an error the delta
 // is what it was before the record.
 func (d *Delta) Replay(m record.Message) error {

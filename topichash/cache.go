@@ -222,6 +222,9 @@ func (c *Cache) Hash(scheme Scheme, name string) (int64, bool) {
 	return hash, err == nil
 }
 
+// Changed yields the names that TakeChanged will return.
+func (c *Cache) Changed() iter.Seq[string] { return maps.Keys(c.changed) }
+
 // GroupHash is the hash of a group that subscribes to the topics, in the
 // newest image. Topics that do not exist are left out.
 func (c *Cache) GroupHash(topics iter.Seq[string]) int64 {

@@ -189,19 +189,19 @@ func (l *Loader) begin(b *recordbatch.Batch, offset kafka.Offset) error {
 
 // LoadSnapshot replaces the image by that of a snapshot, read batch by batch
 // from next until it returns io.EOF. The change is published as one delta.
-// endOffset is the snapshot's, so that its last record is endOffset - 1. After
-// an error the image is what it was.
-func (l *Loader) LoadSnapshot(endOffset kafka.Offset, epoch kafka.Epoch, next func() (recordbatch.Batch, error)) error {
+// endOffset is the snapshot's, so that its last record is endOffset - 1, which
+// was written at the time given. After an error the image is what it was.
+func (l *Loader) LoadSnapshot(endOffset kafka.Offset, epoch kafka.Epoch, time int64, next func() (recordbatch.Batch, error)) error {
 	l.forget()
 	l.open = delta.NewSnapshot(l.Image())
-	at := image.Provenance{Offset: endOffset - 1, Epoch: epoch}
+	at := image.Provenance{Offset: endOffset - 1, Epoch: epoch, AppendTime: time}
 	for {
 		b, err := next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err == nil {
-			err = l.replaySnapshotBatch(&b, &at)
+			err = l.replaySnapshotBatch(&b)
 		}
 		if err != nil {
 			l.forget()
@@ -212,16 +212,15 @@ func (l *Loader) LoadSnapshot(endOffset kafka.Offset, epoch kafka.Epoch, next fu
 	return nil
 }
 
-func (l *Loader) replaySnapshotBatch(b *recordbatch.Batch, at *image.Provenance) error {
+func (l *Loader) replaySnapshotBatch(b *recordbatch.Batch) error {
+	if b.IsControl() {
+		return nil
+	}
 	if err := l.batches.Start(b); err != nil {
 		return err
 	}
 	var r recordbatch.Record
 	for i := 0; l.batches.Next(&r); i++ {
-		if b.IsControl() {
-			at.AppendTime = max(at.AppendTime, lastContainedTimestamp(&r))
-			continue
-		}
 		m, version, err := l.records.Decode(r.Value)
 		if err == nil {
 			err = l.replaySnapshotRecord(m)
@@ -247,20 +246,6 @@ func (l *Loader) replaySnapshotRecord(m record.Message) error {
 	}
 	l.replayed++
 	return nil
-}
-
-// lastContainedTimestamp is when the last record of the log was written that
-// a snapshot stands for; 0 if r is not the snapshot's header.
-func lastContainedTimestamp(r *recordbatch.Record) int64 {
-	if t, err := recordbatch.ParseControlKey(r.Key); err != nil || t != recordbatch.SnapshotHeader {
-		return 0
-	}
-	c, _, err := record.DecodeControl(int16(recordbatch.SnapshotHeader), r.Value)
-	header, ok := c.(*record.SnapshotHeaderRecord)
-	if err != nil || !ok {
-		return 0
-	}
-	return header.LastContainedLogTimestamp
 }
 
 func (l *Loader) replayError(b *recordbatch.Batch, r *recordbatch.Record, index int, m record.Message, version int16, err error) *ReplayError {
@@ -289,6 +274,14 @@ func (l *Loader) delta() *delta.Delta {
 		l.open = delta.New(l.Image())
 	}
 	return l.open
+}
+
+// Reset publishes the empty image: the log that the image is of is gone.
+func (l *Loader) Reset() {
+	l.forget()
+	l.open = delta.NewSnapshot(l.Image())
+	l.open.ForgetProducerID()
+	l.publish(image.Empty().Provenance())
 }
 
 // forget drops what is not published.

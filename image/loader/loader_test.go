@@ -17,6 +17,7 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/internal/recordbatch"
 	"github.com/kraftside/kraftside/internal/wire"
+	"github.com/kraftside/kraftside/metadatalog"
 	"github.com/kraftside/kraftside/metadatalog/record"
 )
 
@@ -49,9 +50,11 @@ func loadSnapshot(t testing.TB, base *image.MetadataImage, file string) *Loader 
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
 	l := New(base, Options{})
-	r := recordbatch.NewReader(bytes.NewReader(data), 0)
+	id := metadatalog.SnapshotID{EndOffset: 166, Epoch: 2}
+	r, err := metadatalog.NewSnapshotReader(id, bytes.NewReader(data))
+	require.NoError(t, err)
 	defer r.Close()
-	require.NoError(t, l.LoadSnapshot(166, 2, r.Next))
+	require.NoError(t, l.LoadSnapshot(id.EndOffset, id.Epoch, r.LastContainedLogTimestamp(), r.Next))
 	return l
 }
 
@@ -161,6 +164,15 @@ func TestImageToTextToImage(t *testing.T) {
 	require.Equal(t, want.Provenance(), got.Provenance())
 	require.NotContains(t, want.String(), "BAUG", "the stored key of the log's SCRAM credentials")
 	require.Contains(t, want.String(), wire.Redacted)
+}
+
+func TestReset(t *testing.T) {
+	l := loadSegment(t)
+	l.Reset()
+	require.True(t, image.Empty().Equal(l.Image()))
+	require.Equal(t, image.Empty().Provenance(), l.Image().Provenance())
+	eachBatch(t, segment, func(b *recordbatch.Batch) { require.NoError(t, l.Append(b)) })
+	require.ElementsMatch(t, kafkaLines(t), lines(t, l.Image()))
 }
 
 // logged is a data record with its position.

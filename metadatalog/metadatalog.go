@@ -2,18 +2,15 @@
 // __cluster_metadata, wherever it is to be had, and gives it to a Sink in
 // order: snapshots, then batches.
 //
-// A running source delivers committed batches only: all their offsets lie
-// below the high watermark. What it has delivered it never takes back, with
-// one exception that it announces by Reset: the log that the quorum has now
-// does not contain what was delivered.
+// Quorum is an observer of a live controller quorum. It delivers committed
+// batches only: all their offsets lie below the high watermark. What it has
+// delivered it never takes back, with one exception that it announces by
+// Reset: the log that the quorum has now does not contain what was delivered.
+// It returns an error only when its context ends or its Sink fails. Everything
+// else that goes wrong shows as Progress.Problem and is tried again: no state
+// of the quorum ends it.
 //
-//   - Quorum is an observer of a live controller quorum.
-//   - File is one segment or snapshot file, offline. Nothing says how much of
-//     a file is committed, so File promises the order and no more.
-//
-// Sources return an error only when their context ends or their Sink fails.
-// Everything else that goes wrong shows as Progress.Problem and is tried
-// again: no state of the quorum ends a source.
+// ReadFile reads one segment or snapshot file, offline.
 package metadatalog
 
 import (

@@ -3,6 +3,7 @@ package delta
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
@@ -21,17 +22,19 @@ func (d *Delta) replayPartition(r *record.PartitionRecord) error {
 	if err != nil {
 		return err
 	}
-	p := &d.partition
-	p.Reset()
-	p.Replicas = appendNodes(p.Replicas, r.Replicas)
-	p.Isr = appendNodes(p.Isr, r.Isr)
-	p.RemovingReplicas = appendNodes(p.RemovingReplicas, r.RemovingReplicas)
-	p.AddingReplicas = appendNodes(p.AddingReplicas, r.AddingReplicas)
-	p.Elr = appendNodes(p.Elr, r.EligibleLeaderReplicas)
-	p.LastKnownElr = appendNodes(p.LastKnownElr, r.LastKnownElr)
-	p.Directories = append(p.Directories, r.Directories...)
-	p.Leader = kafka.NodeID(r.Leader)
-	p.LeaderEpoch, p.PartitionEpoch = kafka.Epoch(r.LeaderEpoch), r.PartitionEpoch
+	p := &image.Partition{
+		// The lists of the record are only read, and copied by SetPartition.
+		Replicas:         nodes(r.Replicas),
+		Isr:              nodes(r.Isr),
+		RemovingReplicas: nodes(r.RemovingReplicas),
+		AddingReplicas:   nodes(r.AddingReplicas),
+		Elr:              nodes(r.EligibleLeaderReplicas),
+		LastKnownElr:     nodes(r.LastKnownElr),
+		Directories:      r.Directories,
+		Leader:           kafka.NodeID(r.Leader),
+		LeaderEpoch:      kafka.Epoch(r.LeaderEpoch),
+		PartitionEpoch:   r.PartitionEpoch,
+	}
 	if err := setRecoveryState(p, r.LeaderRecoveryState); err != nil {
 		return err
 	}
@@ -139,11 +142,17 @@ func settleDirectories(p *image.Partition) error {
 	if slices.ContainsFunc(p.Directories, func(id kafka.UUID) bool { return id != kafka.DirMigrating }) {
 		return conflict("%d directories for %d replicas", len(p.Directories), len(p.Replicas))
 	}
-	p.Directories = p.Directories[:0]
+	p.Directories = nil
 	for range p.Replicas {
 		p.Directories = append(p.Directories, kafka.DirMigrating)
 	}
 	return nil
+}
+
+// nodes is the same memory as a list of node ids, which have the
+// representation of an int32.
+func nodes(ids []int32) []kafka.NodeID {
+	return unsafe.Slice((*kafka.NodeID)(unsafe.SliceData(ids)), len(ids))
 }
 
 func appendNodes(list []kafka.NodeID, ids []int32) []kafka.NodeID {

@@ -22,12 +22,20 @@ func (m *MetadataImage) Write(emit Emit) error {
 	for topic := range m.topics.All() {
 		w.topic(topic)
 	}
-	w.configs(m.configs)
-	w.quotas(m.quotas)
-	if m.nextProducerID >= 0 {
-		w.write(&record.ProducerIdsRecord{BrokerID: int32(kafka.NoNode), BrokerEpoch: -1, NextProducerID: m.nextProducerID}, 0)
+	w.rest(m)
+	return w.err
+}
+
+// WriteParts emits a record for each thing that has a PartKey, so that all of it
+// is said whatever the image's metadata.version, each in its newest version.
+func (m *MetadataImage) WriteParts(emit Emit) error {
+	w := &writer{
+		emit: func(m record.Message, _ int16) error { return emit(m, m.Type().HighestVersion()) },
+		mv:   mvCordonedLogDirs,
 	}
-	w.security(m)
+	w.features(m.features)
+	w.cluster(m.cluster)
+	w.rest(m)
 	return w.err
 }
 
@@ -57,8 +65,8 @@ func (w *writer) write(m record.Message, version int16) {
 }
 
 func (w *writer) features(f *FeaturesImage) {
-	if w.mv > 0 {
-		w.write(&record.FeatureLevelRecord{Name: MetadataVersionFeature, FeatureLevel: w.mv}, 0)
+	if mv := f.MetadataVersion(); mv > 0 {
+		w.write(&record.FeatureLevelRecord{Name: MetadataVersionFeature, FeatureLevel: mv}, 0)
 	}
 	for l := range f.All() {
 		if l.Name != MetadataVersionFeature {
@@ -184,6 +192,16 @@ func appendIDs(list []int32, ids []kafka.NodeID) []int32 {
 		list = append(list, int32(id))
 	}
 	return list
+}
+
+// rest writes what comes after the topics.
+func (w *writer) rest(m *MetadataImage) {
+	w.configs(m.configs)
+	w.quotas(m.quotas)
+	if m.nextProducerID >= 0 {
+		w.write(&record.ProducerIdsRecord{BrokerID: int32(kafka.NoNode), BrokerEpoch: -1, NextProducerID: m.nextProducerID}, 0)
+	}
+	w.security(m)
 }
 
 func (w *writer) configs(c *ConfigurationsImage) {

@@ -118,7 +118,7 @@ type TopicPartitions struct {
 
 func (m *TopicPartitions) decode(r *wire.Reader) {
 	m.TopicID = r.UUID()
-	m.Partitions = r.Int32s(m.Partitions, r.CompactCount(4))
+	m.Partitions = r.CompactInt32s(m.Partitions)
 	m.UnknownTags = r.UnknownTags(m.UnknownTags)
 }
 

@@ -177,7 +177,7 @@ type ShareTopicPartitions struct {
 func (m *ShareTopicPartitions) decode(r *wire.Reader) {
 	m.TopicID = r.UUID()
 	m.TopicName = r.CompactString(m.TopicName)
-	m.Partitions = r.Int32s(m.Partitions, r.CompactCount(4))
+	m.Partitions = r.CompactInt32s(m.Partitions)
 	m.UnknownTags = r.UnknownTags(m.UnknownTags)
 }
 

@@ -222,7 +222,7 @@ type CurrentTaskIDs struct {
 
 func (m *CurrentTaskIDs) decode(r *wire.Reader) {
 	m.SubtopologyID = r.CompactString(m.SubtopologyID)
-	m.Partitions = r.Int32s(m.Partitions, r.CompactCount(4))
+	m.Partitions = r.CompactInt32s(m.Partitions)
 	m.AssignmentEpochs = wire.Sized(m.AssignmentEpochs, 0)
 	m.UnknownTags = m.UnknownTags[:0]
 	for n := r.Uvarint(); n > 0 && r.OK(); n-- {

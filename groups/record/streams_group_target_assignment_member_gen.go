@@ -151,7 +151,7 @@ type TargetTaskIDs struct {
 
 func (m *TargetTaskIDs) decode(r *wire.Reader) {
 	m.SubtopologyID = r.CompactString(m.SubtopologyID)
-	m.Partitions = r.Int32s(m.Partitions, r.CompactCount(4))
+	m.Partitions = r.CompactInt32s(m.Partitions)
 	m.UnknownTags = r.UnknownTags(m.UnknownTags)
 }
 

@@ -96,6 +96,7 @@ type Options struct {
 // New returns a loader that goes on from base, which may be image.Empty().
 func New(base *image.MetadataImage, o Options) *Loader {
 	l := &Loader{policy: o.Unknown, publishers: o.Publishers, onSkip: o.OnSkip}
+	l.records.BorrowStrings() // a delta keeps no reference to a record
 	l.image.Store(base)
 	return l
 }

@@ -11,11 +11,11 @@ import (
 const blockSize = 1 << 20
 
 // blocksAhead is how many blocks a reader that reads ahead has: one in the
-// caller's hands, one ready, one being filled.
-const blocksAhead = 3
+// caller's hands, one being filled.
+const blocksAhead = 2
 
 // Reader reads the batches of a segment or a snapshot file one after the
-// other. Its memory is one block of 1 MiB (three, with ReadAhead), or of the
+// other. Its memory is one block of 1 MiB (two, with ReadAhead), or of the
 // largest batch.
 //
 // Next ends with io.EOF after the last batch, also where the rest of the file
@@ -205,7 +205,7 @@ func (f *filler) fill(b *block, tail []byte) error {
 		case errors.Is(err, ErrPartial) && readErr == nil && b.used == 0:
 			// One batch larger than the block: room grows with what has
 			// arrived, whatever length the batch claims.
-			b.buf = append(b.buf, make([]byte, len(b.buf))...)
+			b.grow()
 		case errors.Is(err, ErrPartial) && readErr == nil:
 			return nil
 		case err == nil && readErr == nil:
@@ -216,6 +216,18 @@ func (f *filler) fill(b *block, tail []byte) error {
 			return f.end(b, err)
 		}
 	}
+}
+
+// grow makes room for the batch that the block begins with, but for no more
+// than twice what has arrived.
+func (b *block) grow() {
+	size := 2 * len(b.buf)
+	if claimed, err := frameSize(b.buf); err == nil && claimed > len(b.buf) {
+		size = min(size, claimed)
+	}
+	grown := make([]byte, len(b.buf), size)
+	copy(grown, b.buf)
+	b.buf = grown
 }
 
 func endOfFile(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }

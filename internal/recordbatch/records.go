@@ -130,6 +130,10 @@ func longVarint(b []byte, pos int) (int64, int) {
 		u := uint64(b[pos]&0x7f) | uint64(b[pos+1])<<7
 		return int64(u>>1) ^ -int64(u&1), pos + 2
 	}
+	if len(b)-pos > 2 && b[pos+2] < 0x80 { // three: the offset deltas of a large batch
+		u := uint64(b[pos]&0x7f) | uint64(b[pos+1]&0x7f)<<7 | uint64(b[pos+2])<<14
+		return int64(u>>1) ^ -int64(u&1), pos + 3
+	}
 	v, n := binary.Varint(b[pos:])
 	if n <= 0 {
 		return 0, -1

@@ -108,6 +108,10 @@ func (e *emitter) readScalars(l *layout, f *field, compact string) {
 	if f.elem() == "string" {
 		method = compact + method
 	}
+	if compact != "" && !f.Nullable && (f.elem() == "int32" || f.elem() == "uuid") {
+		e.p("m.%s = r.Compact%s(m.%s)", name, method, from)
+		return
+	}
 	e.p("m.%s = r.%s(m.%s, %s)", name, method, from, e.lengthCall(l, f, compact))
 }
 

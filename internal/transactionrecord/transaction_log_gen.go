@@ -254,7 +254,7 @@ func (m *TransactionPartitions) decode(r *wire.Reader, version int16) {
 		m.Topic = r.String(m.Topic)
 	}
 	if version >= 1 {
-		m.PartitionIDs = r.Int32s(m.PartitionIDs, r.CompactCount(4))
+		m.PartitionIDs = r.CompactInt32s(m.PartitionIDs)
 	} else {
 		m.PartitionIDs = r.Int32s(m.PartitionIDs, r.Count(4))
 	}

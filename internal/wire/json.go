@@ -223,7 +223,7 @@ func AppendJSONString(b []byte, s string) []byte {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if invalid := r == utf8.RuneError && size == 1; invalid || acts(r) || r == '"' || r == '\\' {
+		if invalid := r == utf8.RuneError && size == 1; invalid || ActsOnTerminal(r) || r == '"' || r == '\\' {
 			b = append(b, s[done:i]...)
 			b = appendEscape(b, r)
 			done = i + size
@@ -234,9 +234,9 @@ func AppendJSONString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// acts says whether a character can do more than be seen: control characters,
-// line separators, marks of direction.
-func acts(r rune) bool {
+// ActsOnTerminal says whether a character can do more than be seen: control
+// characters, line separators, marks of direction.
+func ActsOnTerminal(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0:
 		return true

@@ -33,6 +33,7 @@ type Reader struct {
 	cut int // 1 + where the input ended inside a value, if that failed first
 
 	unknownTags int
+	borrow      bool
 }
 
 // NewReader returns a Reader over b, which must not change while it is read.
@@ -61,6 +62,11 @@ func (r *Reader) Len() int { return len(r.buf) - r.pos }
 // Rest returns the bytes that are left, without reading them. The slice
 // aliases the input.
 func (r *Reader) Rest() []byte { return r.buf[r.pos:] }
+
+// BorrowStrings makes strings alias the input instead of copying it: they are
+// valid as long as the input does not change, and whoever keeps one has to
+// clone it. Reset leaves it as it is.
+func (r *Reader) BorrowStrings() { r.borrow = true }
 
 // UnknownTagsSeen is how many tagged fields were read that the schema does not
 // name, since the Reader was made: Reset does not start it anew.

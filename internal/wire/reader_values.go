@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/kraftside/kraftside/internal/kafka"
 )
@@ -65,8 +66,13 @@ func (r *Reader) stringLen(n int) int {
 }
 
 // text returns the next n bytes as a string: prev itself, if it is the same.
+// Under BorrowStrings prev may point to memory that changes meanwhile: it is
+// not looked at.
 func (r *Reader) text(n int, prev string) string {
 	b := r.next(n)
+	if r.borrow {
+		return unsafe.String(unsafe.SliceData(b), len(b))
+	}
 	if string(b) == prev {
 		return prev
 	}
@@ -98,6 +104,10 @@ func (r *Reader) nullableText(n int, prev *string) *string {
 		return nil
 	}
 	b := r.next(n)
+	if r.borrow {
+		s := unsafe.String(unsafe.SliceData(b), len(b))
+		return &s
+	}
 	if prev != nil && string(b) == *prev {
 		return prev
 	}
@@ -145,6 +155,49 @@ func (r *Reader) Int32s(dst []int32, n int) []int32 {
 		dst[i] = int32(binary.BigEndian.Uint32(b[4*i:]))
 	}
 	return dst
+}
+
+// CompactInt32s reads a compact array of int32 that must not be null.
+func (r *Reader) CompactInt32s(dst []int32) []int32 {
+	n, b := r.shortArray(4)
+	if b == nil || dst == nil || n > cap(dst) {
+		return r.Int32s(dst, r.CompactCount(4))
+	}
+	r.pos += 1 + len(b)
+	dst = dst[:n]
+	for i := range dst {
+		dst[i] = int32(binary.BigEndian.Uint32(b[4*i:]))
+	}
+	return dst
+}
+
+// CompactUUIDs reads a compact array of ids that must not be null.
+func (r *Reader) CompactUUIDs(dst []kafka.UUID) []kafka.UUID {
+	n, b := r.shortArray(16)
+	if b == nil || dst == nil || n > cap(dst) {
+		return r.UUIDs(dst, r.CompactCount(16))
+	}
+	r.pos += 1 + len(b)
+	dst = dst[:n]
+	for i := range dst {
+		dst[i] = kafka.UUID(b[16*i:])
+	}
+	return dst
+}
+
+// shortArray looks at a compact array whose length takes one byte, which is
+// nearly every array of the metadata log, and returns its elements without
+// reading them; nil where it is another one or cannot be.
+func (r *Reader) shortArray(size int) (n int, elements []byte) {
+	p := r.pos
+	if p >= len(r.buf) || r.buf[p] == 0 || r.buf[p] >= 0x80 {
+		return 0, nil
+	}
+	n = int(r.buf[p]) - 1
+	if p+1+n*size > len(r.buf) {
+		return 0, nil
+	}
+	return n, r.buf[p+1 : p+1+n*size]
 }
 
 // UUIDs reads n ids into dst; the result is nil if n < 0.

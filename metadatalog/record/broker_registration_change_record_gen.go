@@ -60,7 +60,7 @@ func (m *BrokerRegistrationChangeRecord) Decode(r *wire.Reader, version int16) {
 			m.InControlledShutdown = r.Int8()
 			r.EndTag(end)
 		case tag == 2 && version >= 2:
-			m.LogDirs = r.UUIDs(m.LogDirs, r.CompactCount(16))
+			m.LogDirs = r.CompactUUIDs(m.LogDirs)
 			r.EndTag(end)
 		case tag == 3 && version >= 3:
 			m.CordonedLogDirs = r.UUIDs(m.spare.CordonedLogDirs, r.CompactArrayLen(16))

@@ -107,6 +107,10 @@ func (d *Decoder) Decode(frame []byte) (Message, int16, error) {
 	return msg, version, nil
 }
 
+// BorrowStrings makes the strings of later records alias the frame they were
+// decoded from, for a caller that clones what it keeps.
+func (d *Decoder) BorrowStrings() { d.r.BorrowStrings() }
+
 // UnknownTags is how many tagged fields that Kafka 4.0 to 4.4 do not have the
 // decoded records held, in all.
 func (d *Decoder) UnknownTags() int { return d.r.UnknownTagsSeen() }

@@ -61,15 +61,15 @@ func (m *PartitionRecord) Decode(r *wire.Reader, version int16) {
 	}
 	m.PartitionID = r.Int32()
 	m.TopicID = r.UUID()
-	m.Replicas = r.Int32s(m.Replicas, r.CompactCount(4))
-	m.Isr = r.Int32s(m.Isr, r.CompactCount(4))
-	m.RemovingReplicas = r.Int32s(m.RemovingReplicas, r.CompactCount(4))
-	m.AddingReplicas = r.Int32s(m.AddingReplicas, r.CompactCount(4))
+	m.Replicas = r.CompactInt32s(m.Replicas)
+	m.Isr = r.CompactInt32s(m.Isr)
+	m.RemovingReplicas = r.CompactInt32s(m.RemovingReplicas)
+	m.AddingReplicas = r.CompactInt32s(m.AddingReplicas)
 	m.Leader = r.Int32()
 	m.LeaderEpoch = r.Int32()
 	m.PartitionEpoch = r.Int32()
 	if version >= 1 {
-		m.Directories = r.UUIDs(m.Directories, r.CompactCount(16))
+		m.Directories = r.CompactUUIDs(m.Directories)
 	} else {
 		m.Directories = m.Directories[:0]
 	}

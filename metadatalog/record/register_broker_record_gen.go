@@ -85,7 +85,7 @@ func (m *RegisterBrokerRecord) Decode(r *wire.Reader, version int16) {
 	for n := r.Uvarint(); n > 0 && r.OK(); n-- {
 		switch tag, end := r.Tag(); {
 		case tag == 0 && version >= 3:
-			m.LogDirs = r.UUIDs(m.LogDirs, r.CompactCount(16))
+			m.LogDirs = r.CompactUUIDs(m.LogDirs)
 			r.EndTag(end)
 		case tag == 1 && version >= 4:
 			m.CordonedLogDirs = r.UUIDs(m.spare.CordonedLogDirs, r.CompactArrayLen(16))

@@ -95,6 +95,9 @@ type Problem struct {
 
 // Error says where, what, and what to do.
 func (p *Problem) Error() string {
+	if p.Address == "" { // no controller is at fault
+		return fmt.Sprintf("%v; %s", p.Err, p.Advice)
+	}
 	who := p.Address
 	if p.Node != kafka.NoNode {
 		who = fmt.Sprintf("%d at %s", p.Node, p.Address)

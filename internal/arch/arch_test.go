@@ -25,6 +25,7 @@ var layers = map[string]layer{
 	"internal/recordbatch":       {imports: []string{"internal/wire"}},
 	"internal/logdir":            {imports: []string{"internal/recordbatch"}},
 	"internal/logdir/logdirtest": {imports: []string{"internal/recordbatch"}, testing: true},
+	"internal/cli":               {imports: []string{"internal/wire"}},
 	"internal/recordgen":         {},
 	"internal/sharerecord":       {imports: []string{"internal/wire"}, pure: true},
 	"internal/transactionrecord": {imports: []string{"internal/wire"}, pure: true},
@@ -70,6 +71,7 @@ var layers = map[string]layer{
 var libraries = map[string][]string{
 	"go.opentelemetry.io/":           {"telemetry", "cmd/sidecar"},
 	"github.com/cockroachdb/pebble/": {"store", "test/simquorum"},
+	"github.com/spf13/":              {"cmd/sidecar"},
 }
 
 // mutators may build an image from another; everybody else only reads images.

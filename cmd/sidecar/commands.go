@@ -1,0 +1,17 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kraftside/kraftside/internal/cli"
+)
+
+// The groups in which help lists the commands.
+const offline = "offline"
+
+// commands are all commands but those that cobra adds, in the order of help.
+func commands(out *cli.Output) []*cobra.Command {
+	return []*cobra.Command{
+		versionCommand(out),
+	}
+}

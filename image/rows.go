@@ -26,7 +26,7 @@ func (t Topic) Rows() func(yield func(key uint32, rows string) bool) {
 		if !yield(0, string(t.row.first())) {
 			return
 		}
-		for _, c := range t.row.more {
+		for _, c := range t.row.farChunks() {
 			if !yield(c.key, string(c.rows)) {
 				return
 			}
@@ -44,7 +44,7 @@ func (t Topic) ChangedRows(before Topic) func(yield func(key uint32, rows string
 				return
 			}
 		}
-		for _, c := range before.row.more {
+		for _, c := range before.row.farChunks() {
 			if _, kept := t.row.far(c.key); !kept && !yield(c.key, "") {
 				return
 			}

@@ -33,7 +33,7 @@ type freeOrdinal struct {
 // chunk of the partitions 0 to 255, all in one string. A hole has none.
 type topicRow struct {
 	data string
-	more []farChunk // partitions from 256 on, by key
+	more *[]farChunk // partitions from 256 on, by key; nil: none
 }
 
 // farChunk is a chunk past the first; key is the partition number / chunkRows.
@@ -174,13 +174,21 @@ func (r *topicRow) chunk(key uint32) chunk {
 		return r.first()
 	}
 	if i, ok := r.far(key); ok {
-		return r.more[i].rows
+		return (*r.more)[i].rows
 	}
 	return ""
 }
 
+// farChunks are the chunks past the first.
+func (r *topicRow) farChunks() []farChunk {
+	if r.more == nil {
+		return nil
+	}
+	return *r.more
+}
+
 func (r *topicRow) far(key uint32) (int, bool) {
-	return slices.BinarySearchFunc(r.more, key, func(c farChunk, k uint32) int { return cmp.Compare(c.key, k) })
+	return slices.BinarySearchFunc(r.farChunks(), key, func(c farChunk, k uint32) int { return cmp.Compare(c.key, k) })
 }
 
 func appendTopicHead(b []byte, id kafka.TopicID, name string) []byte {
@@ -209,7 +217,7 @@ func (t Topic) NumPartitions() int {
 	if first := t.row.first(); first != "" {
 		n = first.count()
 	}
-	for _, c := range t.row.more {
+	for _, c := range t.row.farChunks() {
 		n += c.rows.count()
 	}
 	return n
@@ -232,6 +240,51 @@ func (t Topic) AppendReplicas(list []kafka.NodeID, number int32) ([]kafka.NodeID
 	return c.replicas(int(number)%chunkRows, list)
 }
 
+// Replicas walks over the replicas of the partitions 0, 1, 2 and so on, and
+// ends at the first number that is missing.
+type Replicas struct {
+	topic  Topic
+	chunk  chunk
+	layout layout
+	size   int
+	next   int32
+}
+
+// Replicas returns a walk over the replicas of the partitions.
+func (t Topic) Replicas() Replicas {
+	r := Replicas{topic: t}
+	r.open(t.row.first())
+	return r
+}
+
+func (r *Replicas) open(c chunk) {
+	if r.chunk = c; c != "" {
+		r.layout = c.layout()
+		r.size = r.layout.size()
+	}
+}
+
+// Next adds the replicas of the next partition to list; false if there is no
+// partition of the next number. It allocates only to grow list.
+func (r *Replicas) Next(list []kafka.NodeID) ([]kafka.NodeID, bool) {
+	i := int(r.next) % chunkRows
+	if i == 0 && r.next > 0 {
+		r.open(r.topic.row.chunk(uint32(r.next) / chunkRows))
+	}
+	if r.chunk == "" || i >= r.chunk.rows() {
+		return list, false
+	}
+	r.next++
+	row := r.chunk.row(i, r.size)
+	switch row[0] {
+	case rowAbsent:
+		return list, false
+	case rowWide:
+		return readWideReplicas(r.chunk.wide(row, r.size), list), true
+	}
+	return r.layout.readReplicas(row, list), true
+}
+
 // Partitions yields the number of each partition, ascending, and the
 // partition, which is overwritten by the next one.
 func (t Topic) Partitions() iter.Seq2[int32, *Partition] {
@@ -240,7 +293,7 @@ func (t Topic) Partitions() iter.Seq2[int32, *Partition] {
 		if c := t.row.first(); c != "" && !yieldChunk(c, 0, t.dirs, &p, yield) {
 			return
 		}
-		for _, c := range t.row.more {
+		for _, c := range t.row.farChunks() {
 			if !yieldChunk(c.rows, c.key, t.dirs, &p, yield) {
 				return
 			}
@@ -274,6 +327,5 @@ func (t Topic) Equal(u Topic) bool {
 // SameRows says whether both are packed in the same memory, so that nothing
 // can differ. It is false for equal topics that were packed at different times.
 func (t Topic) SameRows(u Topic) bool {
-	return t.dirs == u.dirs && t.row.data == u.row.data && len(t.row.more) == len(u.row.more) &&
-		(len(t.row.more) == 0 || &t.row.more[0] == &u.row.more[0])
+	return t.dirs == u.dirs && sameMemory(t.row.data, u.row.data) && t.row.more == u.row.more
 }

@@ -215,15 +215,17 @@ func (b *TopicsBuilder) flush() {
 	row.more = withFar(row, farChunk{b.openKey, rows})
 }
 
-// withFar returns row.more with c in place of the chunk of the same key.
-func withFar(row *topicRow, c farChunk) []farChunk {
+// withFar returns the row's far chunks with c in place of that of its key.
+func withFar(row *topicRow, c farChunk) *[]farChunk {
+	old := row.farChunks()
 	i, replace := row.far(c.key)
 	if replace {
-		more := slices.Clone(row.more)
+		more := slices.Clone(old)
 		more[i] = c
-		return more
+		return &more
 	}
-	return slices.Insert(slices.Clip(row.more), i, c)
+	more := slices.Insert(slices.Clip(old), i, c)
+	return &more
 }
 
 // frozen makes a string of bytes that nobody will change any more.

@@ -50,6 +50,16 @@ func requireModel(t *testing.T, want model, got *TopicsImage) {
 			require.True(t, ok && slices.Equal(w.Replicas, replicas))
 			last = number
 		}
+		walk, dense := byName.Replicas(), int32(0)
+		for ; ; dense++ {
+			replicas, ok := walk.Next(nil)
+			w, exists := topic.partitions[dense]
+			require.Equal(t, exists, ok)
+			if !ok {
+				break
+			}
+			require.Equal(t, w.Replicas, replicas)
+		}
 		partitions += len(topic.partitions)
 	}
 	require.Equal(t, partitions, got.NumPartitions())
@@ -229,7 +239,7 @@ func TestLargeTopic(t *testing.T) {
 func packedBytes(img *TopicsImage) (n int) {
 	for topic := range img.All() {
 		n += len(topic.row.data)
-		for _, c := range topic.row.more {
+		for _, c := range topic.row.farChunks() {
 			n += len(c.rows)
 		}
 	}

@@ -158,7 +158,8 @@ func (w *writer) topic(t Topic) {
 }
 
 // partitionRecord writes what the metadata.version can say (Kafka's
-// PartitionRegistration.toRecord).
+// PartitionRegistration.toRecord). ELRs are written whenever there are any;
+// Kafka drops them where the feature is off.
 func (w *writer) partitionRecord(id kafka.TopicID, number int32, p *Partition) {
 	r := &w.partition
 	r.Reset()
@@ -175,7 +176,7 @@ func (w *writer) partitionRecord(id kafka.TopicID, number int32, p *Partition) {
 		version = 1
 		r.Directories = append(r.Directories, p.Directories...)
 	}
-	if w.elr {
+	if w.elr || len(p.Elr)+len(p.LastKnownElr) > 0 {
 		version = 2
 		if len(p.Elr) > 0 {
 			r.EligibleLeaderReplicas = appendIDs(nil, p.Elr)

@@ -259,8 +259,9 @@ func RacksOf(cluster *image.ClusterImage) *Racks {
 func HashTopic(h *Hasher, scheme Scheme, racks *Racks, t image.Topic, scratch *[]kafka.NodeID) (int64, error) {
 	n := int32(t.NumPartitions())
 	h.Begin(scheme, racks, t.ID(), t.Name(), n)
+	walk := t.Replicas()
 	for p := range n {
-		replicas, ok := t.AppendReplicas((*scratch)[:0], p)
+		replicas, ok := walk.Next((*scratch)[:0])
 		*scratch = replicas
 		if !ok {
 			return 0, ErrPartitionGap

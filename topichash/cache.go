@@ -222,6 +222,9 @@ func (c *Cache) Hash(scheme Scheme, name string) (int64, bool) {
 	return hash, err == nil
 }
 
+// Names yields the names of the topics in the cache.
+func (c *Cache) Names() iter.Seq[string] { return maps.Keys(c.topics) }
+
 // Changed yields the names that TakeChanged will return.
 func (c *Cache) Changed() iter.Seq[string] { return maps.Keys(c.changed) }
 

@@ -77,6 +77,7 @@ type Loader struct {
 	publishers []Publisher
 	onSkip     func(*ReplayError)
 
+	detector detector
 	batches  recordbatch.Decoder
 	records  record.Decoder
 	open     *delta.Delta // records that are not published yet
@@ -292,6 +293,7 @@ func (l *Loader) forget() { l.open, l.inTxn, l.replayed = nil, false, 0 }
 func (l *Loader) publish(at image.Provenance) {
 	d, records := l.delta(), l.replayed
 	l.image.Store(d.Apply(at))
+	l.detector.publish(l.Image())
 	l.forget()
 	m := Manifest{Provenance: at, Snapshot: d.IsSnapshot(), Records: records}
 	for _, p := range l.publishers {

@@ -37,7 +37,7 @@ var layers = map[string]layer{
 
 	"image":        {imports: []string{"metadatalog/record", "internal/wire"}, pure: true},
 	"delta":        {imports: []string{"image", "metadatalog/record"}, pure: true},
-	"image/loader": {imports: []string{"metadatalog/record", "internal/recordbatch", "delta", "image"}},
+	"image/loader": {imports: []string{"metadatalog/record", "internal/recordbatch", "internal/wire", "delta", "image"}},
 	"topichash":    {imports: []string{"image", "delta"}, pure: true},
 
 	"groups/record":     {imports: []string{"internal/wire"}, pure: true},

@@ -26,6 +26,7 @@ var layers = map[string]layer{
 	"internal/logdir":            {imports: []string{"internal/recordbatch"}},
 	"internal/logdir/logdirtest": {imports: []string{"internal/recordbatch"}, testing: true},
 	"internal/cli":               {imports: []string{"internal/wire"}},
+	"internal/config":            {imports: []string{"internal/cli"}},
 	"internal/recordgen":         {},
 	"internal/sharerecord":       {imports: []string{"internal/wire"}, pure: true},
 	"internal/transactionrecord": {imports: []string{"internal/wire"}, pure: true},
@@ -41,7 +42,7 @@ var layers = map[string]layer{
 	"topichash":    {imports: []string{"image", "delta"}, pure: true},
 
 	"groups/record":     {imports: []string{"internal/wire"}, pure: true},
-	"groups":            {imports: []string{"groups/record", "topichash", "image", "delta"}, pure: true},
+	"groups":            {imports: []string{"groups/record", "topichash", "image", "delta", "internal/wire"}, pure: true},
 	"groups/offsetslog": {imports: []string{"groups", "groups/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
 
 	"rebalance": {imports: []string{"groups", "topichash", "image", "delta"}, pure: true},
@@ -71,7 +72,8 @@ var layers = map[string]layer{
 var libraries = map[string][]string{
 	"go.opentelemetry.io/":           {"telemetry", "cmd/sidecar"},
 	"github.com/cockroachdb/pebble/": {"store", "test/simquorum"},
-	"github.com/spf13/":              {"cmd/sidecar"},
+	"github.com/spf13/cobra":         {"cmd/sidecar"},
+	"github.com/spf13/pflag":         {"cmd/sidecar", "internal/config"},
 }
 
 // mutators may build an image from another; everybody else only reads images.

@@ -55,9 +55,13 @@ var layers = map[string]layer{
 	}},
 
 	"admin": {imports: []string{"pipeline", "image", "groups", "topichash", "rebalance"}},
-	"web":   {imports: []string{"pipeline", "image", "groups", "topichash", "rebalance"}},
+	"web/api": {imports: []string{
+		"pipeline", "store", "metadatalog", "groups/offsetslog", "image", "groups", "topichash", "rebalance",
+	}},
+	"web":         {imports: []string{"web/api", "pipeline", "store", "image", "groups", "topichash", "rebalance"}},
+	"web/webtest": {imports: []string{"*"}, testing: true},
 	"telemetry": {imports: []string{
-		"metadatalog", "image/loader", "groups/offsetslog", "rebalance", "store", "pipeline", "admin", "web",
+		"metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",
 	}},
 	"cmd/sidecar": {imports: []string{"*"}},
 

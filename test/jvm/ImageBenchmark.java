@@ -185,7 +185,7 @@ public class ImageBenchmark {
             print("records", records, "1");
         }
 
-        /** Broker 0 leaves every ISR. Finding its partitions is not measured, but building the records is. */
+        /** Broker 0 leaves every ISR. Finding its partitions and making the records is not measured, as decoding is not. */
         private void outage() {
             List<PartitionChangeRecord> changes = new ArrayList<>();
             for (TopicImage t : image.topics().topicsByName().values())

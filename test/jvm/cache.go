@@ -36,7 +36,7 @@ func Cached(name string, fill func(dir string) error) (string, error) {
 	if exists(dir) {
 		return dir, nil
 	}
-	unlock, err := lock(dir + ".lock")
+	unlock, err := lock(filepath.Join(root, "."+name+".lock"))
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,7 @@ package realkafka
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -17,15 +18,28 @@ import (
 // Dump returns what Kafka's own dump tool prints for files of the metadata log or of __consumer_offsets, a line each. The
 // parent directory's name says which of the two a file is; all files must be of one kind.
 func Dump(ctx context.Context, version string, files ...string) ([]string, error) {
-	j, err := jvm.ClassPath(ctx, version)
+	j, err := newJava(ctx, version)
 	if err != nil {
 		return nil, err
+	}
+	return j.dump(ctx, version, files)
+}
+
+// Dump is the function Dump with the cluster's release.
+func (c *Cluster) Dump(ctx context.Context, files ...string) ([]string, error) {
+	return c.java.dump(ctx, c.config.Version, files)
+}
+
+func (j java) dump(ctx context.Context, version string, files []string) ([]string, error) {
+	if len(files) == 0 {
+		return nil, errors.New("dump: no files")
 	}
 	decoder := "--cluster-metadata-decoder"
 	if strings.HasPrefix(filepath.Base(filepath.Dir(files[0])), "__consumer_offsets-") {
 		decoder = "--offsets-decoder"
 	}
-	cmd := exec.CommandContext(ctx, "java", "-XX:TieredStopAtLevel=1", "-cp", j, dumpTool(version), decoder, "--files", strings.Join(files, ","))
+	line := slices.Concat(j.options, []string{"-cp", j.classPath, dumpTool(version), decoder, "--files", strings.Join(files, ",")})
+	cmd := exec.CommandContext(ctx, "java", line...)
 	jvm.DieWithParent(cmd)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -42,9 +56,4 @@ func dumpTool(version string) string {
 		return "kafka.tools.DumpLogSegments"
 	}
 	return "org.apache.kafka.tools.DumpLogSegments"
-}
-
-// Dump is the function Dump with the cluster's release.
-func (c *Cluster) Dump(ctx context.Context, files ...string) ([]string, error) {
-	return Dump(ctx, c.config.Version, files...)
 }

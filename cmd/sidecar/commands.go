@@ -12,6 +12,7 @@ const offline = "offline"
 // commands are all commands but those that cobra adds, in the order of help.
 func commands(out *cli.Output) []*cobra.Command {
 	return []*cobra.Command{
+		dumpCommand(out),
 		versionCommand(out),
 	}
 }

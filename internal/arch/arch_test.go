@@ -27,6 +27,12 @@ var layers = map[string]layer{
 	"internal/logdir/logdirtest": {imports: []string{"internal/recordbatch"}, testing: true},
 	"internal/cli":               {imports: []string{"internal/wire"}},
 	"internal/config":            {imports: []string{"internal/cli"}},
+	"internal/logfile":           {imports: []string{"internal/cli", "internal/logdir", "internal/recordbatch", "metadatalog/record"}},
+	"internal/dump": {imports: []string{
+		"internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "internal/wire",
+		"metadatalog/record", "groups/record", "internal/sharerecord", "internal/transactionrecord",
+	}},
+	"internal/dump/dumptest":     {testing: true},
 	"internal/recordgen":         {},
 	"internal/sharerecord":       {imports: []string{"internal/wire"}, pure: true},
 	"internal/transactionrecord": {imports: []string{"internal/wire"}, pure: true},

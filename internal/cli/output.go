@@ -14,8 +14,8 @@ type Output struct {
 	Out, Err io.Writer
 	Format   Format
 	Clock    Clock
-	// Color says that Out understands colours and may have them.
-	Color bool
+	// Terminal says that Out is a terminal, and Color that it may have colours.
+	Terminal, Color bool
 	// ShowsProgress says that somebody watches Err.
 	ShowsProgress bool
 	// Now paces progress.
@@ -30,6 +30,7 @@ func Standard() *Output {
 		Out: os.Stdout, Err: os.Stderr,
 		Format:        TextFormat,
 		Clock:         Clock{Now: time.Now(), Zone: time.Local},
+		Terminal:      terminal(os.Stdout),
 		Color:         terminal(os.Stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		ShowsProgress: terminal(os.Stderr) && os.Getenv("TERM") != "dumb",
 		Now:           time.Now,

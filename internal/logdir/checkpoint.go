@@ -123,7 +123,7 @@ func readCheckpoint(path string, fields int, entry func([]string) error) error {
 
 // readSmall reads a file that has no business being large.
 func readSmall(path string, limit int64) ([]byte, error) {
-	file, err := openFile(path)
+	file, err := Open(path)
 	if err != nil {
 		return nil, err
 	}

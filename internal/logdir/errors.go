@@ -97,7 +97,9 @@ func explain(path string, err error) error {
 	}
 }
 
-func openFile(path string) (*os.File, error) {
+// Open opens a file for reading. Where that is not allowed, the error is a
+// *PermissionError.
+func Open(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, explain(path, err)

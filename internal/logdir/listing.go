@@ -50,9 +50,9 @@ func List(dir string) (Listing, error) {
 	l := Listing{Dir: dir}
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
-		if base, ok := parseSegmentName(entry.Name()); ok {
+		if base, ok := ParseSegmentName(entry.Name()); ok {
 			l.Segments = append(l.Segments, Segment{base, path})
-		} else if end, epoch, ok := parseSnapshotName(entry.Name()); ok && end > 0 {
+		} else if end, epoch, ok := ParseSnapshotName(entry.Name()); ok && end > 0 {
 			l.Snapshots = append(l.Snapshots, Snapshot{end, epoch, path})
 		}
 	}
@@ -73,8 +73,8 @@ func (l *Listing) find(offset kafka.Offset) int {
 	return i - 1
 }
 
-// parseSegmentName reads the name of a segment of a log.
-func parseSegmentName(name string) (base kafka.Offset, ok bool) {
+// ParseSegmentName reads the name of a segment of a log.
+func ParseSegmentName(name string) (base kafka.Offset, ok bool) {
 	digits, ok := strings.CutSuffix(name, ".log")
 	if !ok {
 		return 0, false
@@ -82,9 +82,9 @@ func parseSegmentName(name string) (base kafka.Offset, ok bool) {
 	return parseOffset(digits)
 }
 
-// parseSnapshotName reads the name of a finished snapshot. End offset 0 is
+// ParseSnapshotName reads the name of a finished snapshot. End offset 0 is
 // the bootstrap snapshot.
-func parseSnapshotName(name string) (end kafka.Offset, epoch kafka.Epoch, ok bool) {
+func ParseSnapshotName(name string) (end kafka.Offset, epoch kafka.Epoch, ok bool) {
 	id, ok := strings.CutSuffix(name, ".checkpoint")
 	if !ok || len(id) != 31 || id[20] != '-' {
 		return 0, 0, false
@@ -141,9 +141,23 @@ func Partitions(logDir, topic string) (map[int32]string, error) {
 
 // OpenSnapshot opens a snapshot.
 func OpenSnapshot(s Snapshot) (*os.File, error) {
-	file, err := openFile(s.Path)
+	file, err := Open(s.Path)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot of end offset %d, epoch %d: %w", s.EndOffset, s.Epoch, err)
 	}
 	return file, nil
+}
+
+// Start is the base offset of a partition's first segment. The log's true
+// start may lie above it, inside the segment; what is below that start is
+// whole, and out of date.
+func Start(dir string) (kafka.Offset, error) {
+	l, err := List(dir)
+	if err != nil {
+		return kafka.UnknownOffset, err
+	}
+	if len(l.Segments) == 0 {
+		return kafka.UnknownOffset, wait(errNoSegments)
+	}
+	return l.Segments[0].Base, nil
 }

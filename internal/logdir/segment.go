@@ -34,7 +34,7 @@ type segment struct {
 }
 
 func openSegment(s Segment) (*segment, error) {
-	file, err := openFile(s.Path)
+	file, err := Open(s.Path)
 	if err != nil {
 		return nil, err
 	}

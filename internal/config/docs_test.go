@@ -34,14 +34,15 @@ each mistake, with the place and the name that was probably meant. Variables tha
 kraftside are passed over.
 
 Passwords and tokens stand in files, which are read again for every login, and certificates likewise for every connection: to
-rotate them, replace the file. A file that is missing or wrong does not end the process; the connection is tried again. A
-password may also come from the variable given below, and then lasts until a restart. There is no flag and no
-key for it, since others can read command lines and configuration files.
+rotate them, replace the file. A file that is missing or wrong does not end the process; the connection is tried again. Only
+the files under ` + "`http`" + ` have to be right when it starts, and are replaced by what is right later. A password may also come
+from the variable given below, and then lasts until a restart. There is no flag and no key for it, since others can
+read command lines and configuration files.
 
 ` + "`run`" + ` logs the configuration that it arrived at, once, without secrets, as a file that would lead to the same one.
 
-Sizes are whole numbers with KiB, MiB, GiB, TiB (of 1024), KB, MB, GB, TB (of 1000), or of bytes. Under which ACLs Kafka has to
-grant what, see [permissions.md](permissions.md).
+Sizes are whole numbers with KiB, MiB, GiB, TiB (of 1024), KB, MB, GB, TB (of 1000), or of bytes. What Kafka has to allow for each
+source is in [permissions.md](permissions.md).
 `
 
 // docs/configuration.md says what the code says.

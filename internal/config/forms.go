@@ -3,7 +3,6 @@ package config
 import (
 	"math"
 	"net"
-	"net/url"
 	"strconv"
 	"strings"
 )
@@ -77,14 +76,12 @@ func portNumber(s string, least uint64) bool {
 	return err == nil && n >= least
 }
 
-// peerAddress says whether s is empty, or a URL once its placeholders are filled
-// in, and different for different brokers.
-func peerAddress(s string) bool {
+// peerTemplate says whether s is empty, or an address once its placeholders are
+// filled in, and different for different brokers.
+func peerTemplate(s string) bool {
 	if s == "" {
 		return true
 	}
 	filled := strings.NewReplacer("{host}", "h", "{id}", "1").Replace(s)
-	u, err := url.Parse(filled)
-	return err == nil && filled != s && !strings.ContainsAny(filled, "{}") && (u.Scheme == "http" || u.Scheme == "https") &&
-		u.Hostname() != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	return filled != s && !strings.ContainsAny(filled, "{}") && (hostPort(filled) || hostPort(filled+":1"))
 }

@@ -21,7 +21,7 @@ func (h *HTTP) settings() []setting {
 	t := &h.TLS
 	return []setting{
 		{"listen", address(&h.Listen), "where to listen; without a host, on all addresses"},
-		{"token-file", text(&h.TokenFile, "FILE"), "file with a token; who sends it as a bearer token may read everything. Peers send it to each other"},
+		{"token-file", text(&h.TokenFile, "FILE"), "file with tokens, one a line; who sends one as a bearer token may read everything. Peers are asked with the first"},
 		{"tls.cert-file", text(&t.CertFile, "FILE"), "PEM file of the server's certificate; with it the server speaks TLS"},
 		{"tls.key-file", text(&t.KeyFile, "FILE"), "PEM file of its private key, not encrypted"},
 		{"tls.client-ca-file", text(&t.ClientCAFile, "FILE"),
@@ -46,15 +46,15 @@ func (h *HTTP) validate() error {
 // Peers is how other sidecars are found.
 type Peers struct {
 	Listener string
-	Address  string
+	Address  string // HOST[:PORT] with {host} or {id} in it
 }
 
 func (p *Peers) settings() []setting {
 	return []setting{
 		{"listener", text(&p.Listener, "NAME"),
-			"the brokers' listener whose host is that of the sidecar beside it; default: the first that a broker registered"},
-		{"address", urlTemplate(&p.Address),
-			"where the sidecar beside a broker is, with {host} for the broker's host and {id} for its node id; default: the port and the " +
-				"scheme of this process's HTTP server, at {host}"},
+			"the brokers' listener whose host is that of the sidecar beside it; default: the first by name"},
+		{"address", peerAddress(&p.Address),
+			"where the sidecar beside a broker is, with {host} for the broker's host and {id} for its node id; default: {host} and the port " +
+				"of http.listen"},
 	}
 }

@@ -72,7 +72,7 @@ func differences(c *Config) string {
 var samples = map[string][2]string{
 	"ID": {"0", "7"}, "NAME": {"a b", "true"}, "DIR": {"/d/1", "#d"}, "FILE": {"/f/1", "f: 2"},
 	"HOST:PORT,…": {"a:1,[::1]:65535", "b:9"}, "[ID@]HOST:PORT,…": {"1@a:1,b:2", "c:3"}, "DIR,…": {"/a,/b", "/c"},
-	"[HOST]:PORT": {":0", "h:9464"}, "URL": {"http://{host}:1", "https://s-{id}.x:2/p"},
+	"[HOST]:PORT": {":0", "h:9464"}, "HOST[:PORT]": {"{host}:1", "s-{id}.x"},
 	"SIZE": {"3MiB", "1000000"}, "SECRET": {"s1", "s2"},
 }
 

@@ -46,7 +46,6 @@ type scalar[T any] struct {
 	short  string // the form
 	want   string // what a text must be, for errors; "" is the form
 	raw    bool   // YAML needs no quotes, whatever the value is
-	quiet  bool   // errors do not repeat a text, which may hold a password
 }
 
 func (s *scalar[T]) set(texts []string) error {
@@ -58,10 +57,7 @@ func (s *scalar[T]) set(texts []string) error {
 		return fmt.Errorf("is a list; want %s", want)
 	}
 	v, ok := s.parse(texts[0])
-	switch {
-	case !ok && s.quiet:
-		return fmt.Errorf("is not understood; want %s", want)
-	case !ok:
+	if !ok {
 		return fmt.Errorf("is %q; want %s", texts[0], want)
 	}
 	*s.target = v
@@ -82,7 +78,7 @@ func text(target *string, short string) value {
 }
 
 // checked is a text that must pass a check.
-func checked(target *string, short, want string, check func(string) bool) *scalar[string] {
+func checked(target *string, short, want string, check func(string) bool) value {
 	return &scalar[string]{
 		target: target, short: short, want: want,
 		parse:  func(s string) (string, bool) { return s, check(s) },
@@ -92,10 +88,8 @@ func checked(target *string, short, want string, check func(string) bool) *scala
 
 func address(target *string) value { return checked(target, "[HOST]:PORT", "", listenAddress) }
 
-func urlTemplate(target *string) value {
-	v := checked(target, "URL", "a URL such as http://{host}:9464, with {host} or {id} in it", peerAddress)
-	v.quiet = true
-	return v
+func peerAddress(target *string) value {
+	return checked(target, "HOST[:PORT]", "HOST or HOST:PORT with {host} or {id} in it", peerTemplate)
 }
 
 func boolean(target *bool) value {

@@ -27,6 +27,7 @@ var layers = map[string]layer{
 	"internal/logdir/logdirtest": {imports: []string{"internal/recordbatch"}, testing: true},
 	"internal/cli":               {imports: []string{"internal/wire"}},
 	"internal/config":            {imports: []string{"internal/cli"}},
+	"internal/kafkaclient":       {imports: []string{"internal/config"}},
 	"internal/logfile":           {imports: []string{"internal/cli", "internal/logdir", "internal/recordbatch", "metadatalog/record"}},
 	"internal/dump": {imports: []string{
 		"internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "internal/wire",
@@ -68,6 +69,10 @@ var layers = map[string]layer{
 	"web/webtest": {imports: []string{"*"}, testing: true},
 	"telemetry": {imports: []string{
 		"metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",
+	}},
+	"sidecar": {imports: []string{
+		"internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "store", "web",
+		"web/api", "telemetry",
 	}},
 	"cmd/sidecar": {imports: []string{"*"}},
 

@@ -50,7 +50,7 @@ func scram(keys ...string) *record.UserScramCredentialRecord {
 	}
 }
 
-func config(name, value string) *record.ConfigRecord {
+func configRecord(name, value string) *record.ConfigRecord {
 	return &record.ConfigRecord{ResourceType: 4, ResourceName: "1", Name: name, Value: &value}
 }
 
@@ -69,12 +69,12 @@ func writeSecrets(t *testing.T) {
 	sound := logdirtest.New(t, "sound/__cluster_metadata-0", 0)
 	sound.Append(1, frames(t,
 		scram(secrets["stored key"], secrets["server key"]),
-		config("ssl.key.password", secrets["key password"]),
-		config("sasl.jaas.config", secrets["jaas"]),
-		config("my.plugin.client.secret", secrets["plugin secret"]))...)
+		configRecord("ssl.key.password", secrets["key password"]),
+		configRecord("sasl.jaas.config", secrets["jaas"]),
+		configRecord("my.plugin.client.secret", secrets["plugin secret"]))...)
 	sound.Append(1, frames(t,
 		scram(secrets["changed key"], secrets["server key"]),
-		config("sasl.jaas.config", secrets["changed jaas"]),
+		configRecord("sasl.jaas.config", secrets["changed jaas"]),
 		&record.ConfigRecord{ResourceType: 4, ResourceName: "1", Name: "my.plugin.client.secret"})...)
 	sound.Append(1, "\x01\x0c\x00\x02f\x00\x01\x01\x63\x10"+secrets["unknown tag"][:16]) // a FeatureLevelRecord with a tag
 	w := &world{t: t, logs: map[string]*logdirtest.Log{"sound": sound}}
@@ -82,7 +82,7 @@ func writeSecrets(t *testing.T) {
 	sound.Snapshot(4, 1, content)
 
 	broken := logdirtest.New(t, "broken/__cluster_metadata-0", 0)
-	cut := frames(t, config("ssl.key.password", secrets["cut config"]))[0]
+	cut := frames(t, configRecord("ssl.key.password", secrets["cut config"]))[0]
 	broken.Append(1, cut[:len(cut)-1])
 	broken.Append(1, "\x01\x04\x07"+secrets["later config"])
 	broken.Append(1, "\x01\x0b\x07"+secrets["later scram"])
@@ -124,5 +124,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 // offlineCommands read the logs of writeSecrets.
 var offlineCommands = []string{
 	"dump sound broken",
+	"diff sound/__cluster_metadata-0@3 sound",
+	"diff sound@0 sound@6",
 	"dump sound/__cluster_metadata-0/00000000000000000004-0000000001.checkpoint",
 }

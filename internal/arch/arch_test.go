@@ -33,7 +33,11 @@ var layers = map[string]layer{
 		"internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "internal/wire",
 		"metadatalog/record", "groups/record", "internal/sharerecord", "internal/transactionrecord",
 	}},
-	"internal/dump/dumptest":     {testing: true},
+	"internal/dump/dumptest": {testing: true},
+	"internal/imagediff": {imports: []string{
+		"internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "internal/wire",
+		"metadatalog/record", "image", "delta", "image/loader",
+	}},
 	"internal/recordgen":         {},
 	"internal/sharerecord":       {imports: []string{"internal/wire"}, pure: true},
 	"internal/transactionrecord": {imports: []string{"internal/wire"}, pure: true},

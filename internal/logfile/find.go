@@ -161,6 +161,9 @@ func (s *search) addFolder(dir string, log Log) error {
 		return err
 	}
 	if named, number, ok := parseFolder(dir); ok {
+		if len(files) == 0 {
+			return cli.Errorf(cli.NotFound, "read %s: it has no segment and no snapshot", dir)
+		}
 		s.addAll(s.partition(dir, named, number), files)
 		return nil
 	}
@@ -194,7 +197,9 @@ func (s *search) addPartitions(dir string, log Log) error {
 			if err != nil {
 				return err
 			}
-			s.addAll(s.partition(folders[number], t.log, number), files)
+			if len(files) > 0 {
+				s.addAll(s.partition(folders[number], t.log, number), files)
+			}
 		}
 	}
 	if len(s.found) == before {

@@ -58,7 +58,8 @@ func TestFind(t *testing.T) {
 		"logs/__cluster_metadata-0/00000000000000000003.log.deleted", "logs/__cluster_metadata-0/00000000000000000008-0000000001.checkpoint.part",
 		"logs/__consumer_offsets-10/"+segment0, "logs/__consumer_offsets-2/"+segment0, "logs/__consumer_offsets-2.0a-delete/"+segment0,
 		"logs/__transaction_state-0/"+segment0, "logs/__share_group_state-1/"+segment0, "logs/orders-0/"+segment0, "logs/meta.properties",
-		"copy/"+segment0, "copy/"+snapshot5, "plain/"+segment0, "empty/x", "bootstrap.checkpoint", "some.log")
+		"copy/"+segment0, "copy/"+snapshot5, "plain/"+segment0, "empty/x", "bootstrap.checkpoint", "some.log",
+		"__consumer_offsets-7/partition.metadata")
 	for name, c := range map[string]struct {
 		paths []string
 		log   Log
@@ -92,10 +93,11 @@ func TestFind(t *testing.T) {
 		code cli.Code
 		text string
 	}{
-		"nowhere":  {cli.NotFound, "open nowhere: there is no such file or folder"},
-		"empty":    {cli.NotFound, "read empty: it has no segment, no snapshot and no partition of __cluster_metadata, __consumer_offsets, __transaction_state, __share_group_state;"},
-		"plain":    {cli.BadUsage, "cannot tell which log plain/" + segment0 + " is of, neither by the folder's name nor by what it holds; say --log metadata|offsets|"},
-		"some.log": {cli.BadUsage, "cannot tell which log some.log is of"},
+		"nowhere":              {cli.NotFound, "open nowhere: there is no such file or folder"},
+		"empty":                {cli.NotFound, "read empty: it has no segment, no snapshot and no partition of __cluster_metadata, __consumer_offsets, __transaction_state, __share_group_state;"},
+		"__consumer_offsets-7": {cli.NotFound, "read __consumer_offsets-7: it has no segment and no snapshot"},
+		"plain":                {cli.BadUsage, "cannot tell which log plain/" + segment0 + " is of, neither by the folder's name nor by what it holds; say --log metadata|offsets|"},
+		"some.log":             {cli.BadUsage, "cannot tell which log some.log is of"},
 	} {
 		_, err := Find([]string{path}, "")
 		require.ErrorContains(t, err, c.text)

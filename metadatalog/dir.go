@@ -201,12 +201,18 @@ func (d *Dir) begin() (ok bool, err error) {
 		}
 		d.snapshotDue = false
 	}
+	d.follow()
+	return true, nil
+}
+
+// follow makes the follower that goes on after what was delivered.
+func (d *Dir) follow() {
 	epoch := d.delivered.Epoch
 	if d.delivered.Offset == 0 {
 		epoch = kafka.UnknownEpoch // there is no record before it
 	}
+	d.leave()
 	d.follower = logdir.Follow(d.dir, d.delivered.Offset, epoch, logdir.Options{Static: d.offline})
-	return true, nil
 }
 
 // stopped acts on why there is no next batch. It says whether to go on

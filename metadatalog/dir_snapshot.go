@@ -30,9 +30,6 @@ func (d *Dir) loadSnapshot() (ok bool, err error) {
 		if start, ok := logStart(&l); ok && s.EndOffset < start {
 			break // those that follow are older still
 		}
-		if d.offline && s.EndOffset > d.end {
-			continue
-		}
 		file, err := d.openVerified(s)
 		if err != nil {
 			refused = errors.Join(refused, err)

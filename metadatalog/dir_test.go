@@ -396,33 +396,48 @@ func TestReadDir(t *testing.T) {
 	log.Append(1, "d", "e")
 	log.Snapshot(2, 1, content)
 	log.Snapshot(3, 1, content)
-	for end, want := range map[kafka.Offset][]string{
-		kafka.UnknownOffset: {"snapshot 3-1", "3..4 epoch 1"},
-		5:                   {"snapshot 3-1", "3..4 epoch 1"},
-		4:                   {"snapshot 3-1"},
-		2:                   {"snapshot 2-1"},
-		1:                   nil,
-	} {
+	all := []string{"0..1 epoch 1", "2..2 epoch 1", "3..4 epoch 1"}
+	for end, want := range map[kafka.Offset][]string{kafka.UnknownOffset: all, 5: all, 4: all[:2], 2: all[:1], 1: nil} {
 		var sink recorder
 		require.NoError(t, ReadDir(dir, end, &sink))
 		require.Equal(t, want, sink.take(), "up to %d", end)
 		require.Equal(t, kafka.UnknownOffset, sink.progress().HighWatermark)
 	}
+
+	log.DeleteBelow(2)
+	for end, want := range map[kafka.Offset][]string{
+		kafka.UnknownOffset: {"snapshot 2-1", "2..2 epoch 1", "3..4 epoch 1"},
+		2:                   {"snapshot 2-1"},
+	} {
+		var sink recorder
+		require.NoError(t, ReadDir(dir, end, &sink))
+		require.Equal(t, want, sink.take(), "up to %d", end)
+	}
+	require.ErrorIs(t, ReadDir(dir, 1, new(recorder)), errGap)
+
 	log.AppendTorn(1, 70, "f")
 	var sink recorder
 	require.ErrorIs(t, ReadDir(dir, kafka.UnknownOffset, &sink), recordbatch.ErrPartial)
-	require.Equal(t, []string{"snapshot 3-1", "3..4 epoch 1"}, sink.take())
+	require.Equal(t, []string{"snapshot 2-1", "2..2 epoch 1", "3..4 epoch 1"}, sink.take())
 	log.Finish()
+}
 
-	log.Append(1, "g")
-	require.NoError(t, os.Truncate(log.Path(1), int64(log.Batches()[1].Size+20)))
+func TestReadDirGoesOnBehindDamage(t *testing.T) {
+	log := logdirtest.New(t, t.TempDir(), 0)
+	content := readKafkaFile(t, kafkaSnapshotName)
+	log.Append(1, "a", "b")
+	log.Append(1, "c")
+	log.Append(1, "d")
+	log.Snapshot(1, 1, content)
+	log.Snapshot(4, 1, content)
+	require.NoError(t, os.Truncate(log.Path(0), int64(log.Batches()[0].Size+20)))
 	log.Roll()
-	log.Append(1, "h")
-	sink.take()
+	log.Append(1, "e")
+	var sink recorder
 	var corrupt *logdir.CorruptError
-	require.ErrorAs(t, ReadDir(dir, kafka.UnknownOffset, &sink), &corrupt)
-	require.Equal(t, kafka.Offset(3), corrupt.Offset)
-	require.Equal(t, []string{"snapshot 3-1"}, sink.take())
+	require.ErrorAs(t, ReadDir(log.Dir, kafka.UnknownOffset, &sink), &corrupt)
+	require.Equal(t, kafka.Offset(2), corrupt.Offset)
+	require.Equal(t, []string{"0..1 epoch 1", "snapshot 4-1", "4..4 epoch 1"}, sink.take(), "the snapshot that reaches beyond the damage")
 }
 
 func TestProblemsOfADirectorySayWhatToDo(t *testing.T) {

@@ -1,0 +1,202 @@
+package pipeline
+
+import (
+	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/groups/offsetslog"
+)
+
+// GroupsSink returns the entrance of __consumer_offsets.
+func (p *Pipeline) GroupsSink() offsetslog.Sink { return groupsSink{p} }
+
+type groupsSink struct{ p *Pipeline }
+
+// Assigned implements offsetslog.Sink.
+func (g groupsSink) Assigned(a offsetslog.Assignment) error {
+	return g.p.turn(func(s *state) error {
+		s.assignment = a
+		s.published = false
+		return nil
+	})
+}
+
+// Resume implements offsetslog.Sink. A partition that comes back is read from
+// the store. After the store had stopped it lags behind the state: then the
+// partition goes back to what the store holds.
+func (g groupsSink) Resume(partition int32) (at offsetslog.Position) {
+	// The error is that of the function, which has none.
+	_ = g.p.turn(func(s *state) error {
+		at = s.resume(partition)
+		return nil
+	})
+	return at
+}
+
+// Start implements offsetslog.Sink.
+func (g groupsSink) Start(start offsetslog.Start) error {
+	return g.p.turn(func(s *state) error {
+		s.start(&start)
+		return nil
+	})
+}
+
+// Append implements offsetslog.Sink.
+func (g groupsSink) Append(b *offsetslog.Batch) error {
+	return g.p.turn(func(s *state) error {
+		if sh := s.shards[b.Partition]; sh != nil {
+			s.replay(sh, b)
+		}
+		return nil
+	})
+}
+
+// Progress implements offsetslog.Sink.
+func (g groupsSink) Progress(progress offsetslog.Progress) error {
+	return g.p.turn(func(s *state) error {
+		if sh := s.shards[progress.Partition]; sh != nil {
+			s.follow(sh, progress)
+		}
+		return nil
+	})
+}
+
+// Stop implements offsetslog.Sink.
+func (g groupsSink) Stop(partition int32) error {
+	return g.p.turn(func(s *state) error {
+		s.dropShard(partition)
+		return nil
+	})
+}
+
+func (s *state) resume(partition int32) offsetslog.Position {
+	if s.Store != nil && (s.shards[partition] == nil || !s.Store.Live(partition)) {
+		s.dropShard(partition)
+		if err := s.restoreShard(partition); err != nil {
+			// The partition is read from its start: nothing else of it is lost.
+			s.dropShard(partition)
+		}
+		s.markShard(partition)
+	}
+	sh := s.shards[partition]
+	if sh == nil {
+		return nowhere
+	}
+	at := sh.at
+	if !sh.seen.IsZero() {
+		at.Age = s.now.Sub(sh.seen)
+	}
+	return at
+}
+
+// start begins a run of a partition: from where the shard stands, or with a
+// new one.
+func (s *state) start(start *offsetslog.Start) {
+	sh := s.shards[start.Partition]
+	if sh == nil || start.StartsOver() {
+		s.dropShard(start.Partition)
+		sh = s.newShard(start.Partition)
+	}
+	sh.at.TopicID, sh.at.Offset = start.TopicID, start.Offset
+	sh.progress.Loading = true
+	s.published = false
+}
+
+// newShard begins a partition anew. Nothing of it is shown until its end is
+// reached.
+func (s *state) newShard(partition int32) *shard {
+	if s.Store != nil {
+		s.Store.GroupsStart(partition)
+	}
+	sh := s.addShard(groups.NewShard(partition, groups.Options{NewGroupEpoch: s.newGroupEpoch(partition)}))
+	sh.hidden = true
+	return sh
+}
+
+// dropShard forgets a partition. The store keeps its rows, for the case that
+// it comes back.
+func (s *state) dropShard(partition int32) {
+	sh := s.shards[partition]
+	if sh == nil {
+		return
+	}
+	for _, topic := range sh.SubscribedTopics() {
+		s.cache.Unsubscribe(topic)
+	}
+	for _, id := range sh.GroupIDs() {
+		s.mark(partition, id)
+	}
+	delete(s.shards, partition)
+	s.published = false
+}
+
+// replay applies a batch, but for entries that the shard has already.
+func (s *state) replay(sh *shard, b *offsetslog.Batch) {
+	var e offsetslog.Entry
+	for b.Read(&e) {
+		switch {
+		case e.Offset < sh.at.Offset:
+		case e.End != offsetslog.NoEnd:
+			s.note(sh, sh.EndTransaction(e.ProducerID, e.End == offsetslog.Commit))
+		default:
+			s.stats.GroupRecords++
+			o := sh.Replay(&e.Record)
+			s.note(sh, o)
+			s.check(sh, &e.Record, o.Group)
+		}
+	}
+	sh.at.Offset, sh.at.Epoch = b.Next, b.Epoch
+	s.published = false
+	s.persistPosition(sh)
+}
+
+// note takes note of what a record changed.
+func (s *state) note(sh *shard, o groups.Outcome) {
+	for _, topic := range o.Subscribed {
+		s.cache.Subscribe(topic)
+	}
+	for _, topic := range o.Unsubscribed {
+		s.cache.Unsubscribe(topic)
+	}
+	if o.Change&(groups.GroupCreated|groups.GroupRemoved|groups.GroupChanged) != 0 {
+		s.mark(sh.Partition(), o.Group)
+	}
+	if s.Store != nil && len(o.Effects) > 0 {
+		s.Store.Group(sh.Partition(), o.Effects)
+	}
+}
+
+// follow notes how a partition stands.
+func (s *state) follow(sh *shard, progress offsetslog.Progress) {
+	loaded := sh.progress.Loading && !progress.Loading
+	sh.progress = progress
+	if progress.Lag() == 0 && progress.Problem == nil {
+		sh.seen = s.now
+		s.persistPosition(sh)
+	}
+	if loaded {
+		sh.hidden = false
+		s.markShard(sh.Partition())
+	}
+	s.published = false
+}
+
+func (s *state) mark(partition int32, group string) {
+	s.dirty[groupKey{partition, group}] = struct{}{}
+}
+
+// markShard marks every group of a partition.
+func (s *state) markShard(partition int32) {
+	if sh := s.shards[partition]; sh != nil {
+		for _, id := range sh.GroupIDs() {
+			s.mark(partition, id)
+		}
+	}
+}
+
+// markTopic marks the groups that subscribe to a topic.
+func (s *state) markTopic(topic string) {
+	for number, sh := range s.shards {
+		for _, id := range sh.GroupsByTopic(topic) {
+			s.mark(number, id)
+		}
+	}
+}

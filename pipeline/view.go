@@ -1,0 +1,119 @@
+package pipeline
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/groups/offsetslog"
+	"github.com/kraftside/kraftside/image"
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/metadatalog"
+	"github.com/kraftside/kraftside/topichash"
+)
+
+// View is the state at one moment. It never changes; a reader answers all of a
+// request from one. Every group in it rests on all of the image and on the
+// records of its partition before Partition.Next.
+type View struct {
+	Image *image.MetadataImage
+	// Metadata is how the metadata tail stands. Refused is the record that it
+	// stopped at, or nil.
+	Metadata metadatalog.Progress
+	Refused  error
+	Scope    Scope
+	NodeID   kafka.NodeID
+	// Assignment is what is known of which partitions of __consumer_offsets
+	// are to be followed; Partitions are those that are, ascending.
+	Assignment offsetslog.Assignment
+	Partitions []Partition
+	groups     *btree.Map[string, *Group]
+	touched    *btree.Map[string, image.Provenance] // by topic
+}
+
+// Group is a group with the verdict on its hash. It is shared: do not change
+// it.
+type Group struct {
+	*groups.Group
+	// Partition of __consumer_offsets, and the broker that leads it, which is
+	// the group's coordinator; kafka.NoNode if there is none now.
+	Partition   int32
+	Coordinator kafka.NodeID
+	Answer      topichash.Answer
+}
+
+// Partition is how a partition of __consumer_offsets stands.
+type Partition struct {
+	offsetslog.Progress
+	// Answers says whether this sidecar speaks for the partition's groups.
+	Answers bool
+	// Coordinator is the partition's leader by the image, which is the
+	// coordinator of its groups; kafka.NoNode if it has none.
+	Coordinator kafka.NodeID
+	// Hidden says that the partition's groups are not shown, since it is read
+	// from its start and that is not over.
+	Hidden bool
+	// Anomalies are the records that Kafka would not replay.
+	Anomalies groups.Anomalies
+}
+
+// newView is the view of the state; nil if nothing changed since the last one.
+func (s *state) newView() *View {
+	if s.published {
+		return nil
+	}
+	s.published = true
+	v := &View{
+		Image:      s.loader.Image(),
+		Metadata:   s.progress,
+		Refused:    s.refused,
+		Scope:      s.Scope,
+		NodeID:     s.NodeID,
+		Assignment: s.assignment,
+		groups:     s.views.Copy(),
+		touched:    s.touched.Copy(),
+	}
+	for _, number := range slices.Sorted(maps.Keys(s.shards)) {
+		sh := s.shards[number]
+		v.Partitions = append(v.Partitions, s.partition(number, sh))
+	}
+	return v
+}
+
+func (s *state) partition(number int32, sh *shard) Partition {
+	p := Partition{
+		Progress:    sh.progress,
+		Answers:     s.answers(number),
+		Coordinator: s.coordinators[number].leader,
+		Hidden:      sh.hidden,
+		Anomalies:   sh.Anomalies(),
+	}
+	p.Partition, p.Next, p.Epoch = number, sh.at.Offset, sh.at.Epoch
+	return p
+}
+
+// Group finds a group that this sidecar follows.
+func (v *View) Group(id string) (*Group, bool) { return v.groups.Get(id) }
+
+// Partition finds a partition of __consumer_offsets that is followed.
+func (v *View) Partition(number int32) (Partition, bool) {
+	i, ok := slices.BinarySearchFunc(v.Partitions, number, func(p Partition, n int32) int { return cmp.Compare(p.Partition, n) })
+	if !ok {
+		return Partition{}, false
+	}
+	return v.Partitions[i], true
+}
+
+// GroupsFrom yields the groups by id, beginning with the one given or the next
+// after it.
+func (v *View) GroupsFrom(id string) func(yield func(*Group) bool) {
+	return func(yield func(*Group) bool) {
+		v.groups.Ascend(id, func(_ string, g *Group) bool { return yield(g) })
+	}
+}
+
+// Answers says whether this sidecar speaks for the group.
+func (v *View) Answers(g *Group) bool { return v.Scope == All || g.Coordinator == v.NodeID }

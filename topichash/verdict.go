@@ -86,6 +86,8 @@ func (c *Cache) Assess(q Question) Answer {
 	}
 	a.Computed = c.GroupHash(slices.Values(q.Topics))
 	switch {
+	case !c.hasAll(q.Topics):
+		a.Verdict, a.Reason = Unknown, OlderThanHistory
 	case !q.Stored && q.Members:
 		a.Verdict, a.Reason = Unknown, NotStoredYet
 	case !q.Stored:
@@ -100,6 +102,17 @@ func (c *Cache) Assess(q Question) Answer {
 	return a
 }
 
+// hasAll says whether somebody subscribes to each topic. Where that is over the
+// history of the topic is gone.
+func (c *Cache) hasAll(topics []string) bool {
+	for _, name := range topics {
+		if c.topics[name] == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // explain looks for the images that give a stored hash which is not the fresh
 // one.
 func (c *Cache) explain(q Question, a *Answer) {
@@ -110,21 +123,33 @@ func (c *Cache) explain(q Question, a *Answer) {
 		}
 	}
 	chosen, all := c.mix(q.Hash, topics, func(t *Topic) int { return t.at(q.evicted(t)) })
-	if chosen == nil {
+	allowance := int64(0)
+	if chosen == nil && !c.behind(q) {
 		// Older than the last drop: the coordinator has not evaluated since.
+		// What it stores for another reason may be, too, until it has applied
+		// the record that made it drop.
 		chosen, all = c.mix(q.Hash, topics, func(*Topic) int { return 0 })
+		allowance = applyLag
 	}
 	if chosen == nil {
 		a.Verdict, a.Reason = c.unexplained(q, topics, all)
 		return
 	}
 	dropped, outdated := q.history(topics, chosen)
-	if q.Now-dropped < q.Window && q.Time <= dropped {
+	if q.Now-dropped < q.Window && q.Time <= dropped+allowance {
 		a.Verdict, a.Since = Pending, dropped
 		return
 	}
 	a.Verdict, a.Since = Stale, outdated
 }
+
+// applyLag is how much later than the metadata log a coordinator may apply a
+// record, in milliseconds, clocks that differ included.
+const applyLag = 2_000
+
+// behind says whether the hash was stored after the newest image's last record:
+// it may rest on one that is not here yet.
+func (c *Cache) behind(q Question) bool { return c.image.Provenance().AppendTime < q.Time }
 
 // history looks at the topics whose chosen version is not the newest one:
 // dropped is when the coordinator last lost the hash of one of them, outdated
@@ -145,7 +170,7 @@ func (q *Question) history(topics []*Topic, chosen []int) (dropped, outdated int
 // unexplained is the verdict where no mix gives the stored hash; all says
 // whether every one was tried.
 func (c *Cache) unexplained(q Question, topics []*Topic, all bool) (Verdict, string) {
-	if c.image.Provenance().AppendTime < q.Time {
+	if c.behind(q) {
 		return Unknown, BehindCoordinator
 	}
 	for _, t := range topics {

@@ -90,7 +90,9 @@ func (s *story) storeMix(t *testing.T, c *datadriven.TestData) {
 		var version int
 		arg.Scan(t, i, &version)
 		topic, _ := s.cache.Topic(name)
-		named = append(named, NamedHash{name, topic.Versions[version].Hash})
+		if v := topic.Versions[version]; v.Exists {
+			named = append(named, NamedHash{name, v.Hash})
+		}
 	}
 	s.q.Hash = s.cache.hasher.Group(Kafka, named)
 }

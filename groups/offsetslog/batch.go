@@ -56,6 +56,10 @@ func (b *Batch) reset(partition int32, batch *recordbatch.Batch, decoder *record
 // Size is the number of bytes of the batch as it lies in the log.
 func (b *Batch) Size() int { return b.batch.Size }
 
+// MaxTimestamp is the latest time of its entries, in milliseconds since 1970,
+// as the header says; negative if they have none.
+func (b *Batch) MaxTimestamp() int64 { return b.batch.MaxTimestamp }
+
 // Read reads the next entry into e. It returns false at the end of the batch,
 // and at the first entry that cannot be read: Err tells which.
 func (b *Batch) Read(e *Entry) bool {

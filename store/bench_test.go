@@ -1,0 +1,90 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/kraftside/kraftside/delta"
+	"github.com/kraftside/kraftside/image"
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/metadatalog/record"
+)
+
+const (
+	manyTopics     = 100_000
+	manyPartitions = 10
+	manyBrokers    = 300
+)
+
+// largeImage has a million partitions.
+func largeImage(t testing.TB) *image.MetadataImage {
+	d := delta.New(image.Empty())
+	for i := range int32(manyTopics) {
+		id := kafka.UUID{}
+		binary.BigEndian.PutUint64(id[:], uint64(i+1)*0x9E3779B97F4A7C15)
+		require.NoError(t, d.Replay(&record.TopicRecord{Name: fmt.Sprintf("team-%02d.events.topic-%06d", i%100, i), TopicID: id}))
+		for p := range int32(manyPartitions) {
+			a := (i*7 + p) % manyBrokers
+			replicas := []int32{a, (a + 1) % manyBrokers, (a + 2) % manyBrokers}
+			require.NoError(t, d.Replay(&record.PartitionRecord{
+				TopicID: id, PartitionID: p, Replicas: replicas, Isr: replicas, Leader: a, LeaderEpoch: i % 300, PartitionEpoch: i % 500,
+				Directories: []kafka.UUID{{1, byte(a)}, {2, byte(a)}, {3, byte(a)}},
+			}))
+		}
+	}
+	return d.Apply(image.Provenance{Offset: 1_000_000_000, Epoch: 7, AppendTime: 1})
+}
+
+func snapshotOf(t testing.TB, m *image.MetadataImage) *delta.Delta {
+	d := delta.NewSnapshot(image.Empty())
+	require.NoError(t, m.Write(func(r record.Message, _ int16) error { return d.Replay(r) }))
+	d.Apply(m.Provenance())
+	return d
+}
+
+// BenchmarkWriteImage writes 100,000 topics of 10 partitions to a new store,
+// and waits until they are durable.
+func BenchmarkWriteImage(b *testing.B) {
+	d := snapshotOf(b, largeImage(b))
+	for b.Loop() {
+		b.StopTimer()
+		dir := b.TempDir()
+		s, _, err := Open(dir, Options{})
+		require.NoError(b, err)
+		b.StartTimer()
+		s.Metadata(d)
+		require.NoError(b, s.Flush())
+		b.StopTimer()
+		b.ReportMetric(float64(s.Status().Bytes)/1e6, "MB")
+		require.NoError(b, s.Close())
+		b.StartTimer()
+	}
+}
+
+// BenchmarkOpen opens such a store and loads the image.
+func BenchmarkOpen(b *testing.B) {
+	dir := b.TempDir()
+	s, _, err := Open(dir, Options{})
+	require.NoError(b, err)
+	s.Metadata(snapshotOf(b, largeImage(b)))
+	require.NoError(b, s.Close())
+	b.ReportAllocs()
+	var load time.Duration
+	for b.Loop() {
+		s, _, err := Open(dir, Options{})
+		require.NoError(b, err)
+		started := time.Now()
+		m, err := s.LoadImage()
+		load += time.Since(started)
+		require.NoError(b, err)
+		require.Equal(b, manyTopics, m.Topics().NumTopics())
+		b.StopTimer()
+		require.NoError(b, s.Close())
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(load.Milliseconds())/float64(b.N), "load-ms/op")
+}

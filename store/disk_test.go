@@ -1,0 +1,175 @@
+package store
+
+import (
+	"fmt"
+	"iter"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kraftside/kraftside/groups"
+)
+
+// faults makes operations fail.
+type faults struct {
+	mu     sync.Mutex
+	kind   errorfs.OpReadWrite
+	ops    int
+	from   int // the first operation that fails; 0 is none
+	always bool
+	err    error
+	failed string // the first that did
+}
+
+func (f *faults) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() != f.kind {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ops++
+	if f.from == 0 || f.ops < f.from || f.ops > f.from && !f.always {
+		return nil
+	}
+	if f.failed == "" {
+		f.failed = fmt.Sprintf("operation %d, %v of %s", f.ops, op.Kind, op.Path)
+	}
+	return f.err
+}
+
+func (f *faults) String() string { return "faults" }
+
+func (f *faults) repair() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.from = 0
+}
+
+func (f *faults) what() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed
+}
+
+// Whatever operation on the disk fails, once or from then on: the process goes
+// on, the failure is told, the state in memory is whole, the files are those of
+// some slice; and when the disk works again, the store does.
+func TestDiskFailsAnywhere(t *testing.T) {
+	for _, kind := range []errorfs.OpReadWrite{errorfs.OpIsWrite, errorfs.OpIsRead} {
+		for name, f := range map[string]*faults{
+			"once": {kind: kind, err: syscall.EIO}, "from then on": {kind: kind, err: syscall.ENOSPC, always: true},
+		} {
+			t.Run(fmt.Sprint(kind, " ", name), func(t *testing.T) {
+				f.from = 1
+				for ; failAt(t, f); f.from++ {
+				}
+				t.Logf("%d operations", f.from)
+			})
+		}
+	}
+}
+
+// failAt plays a history in which an operation fails; false if the history has
+// not so many.
+func failAt(t *testing.T, template *faults) bool {
+	f := &faults{kind: template.kind, from: template.from, always: template.always, err: template.err}
+	fs := vfs.NewMem()
+	w := newWorld(t, 7)
+	s, warning, err := Open("dir", memOptions(errorfs.Wrap(fs, f)))
+	if err != nil { // it could not even be locked
+		require.ErrorIs(t, err, f.err, f.what())
+		return true
+	}
+	require.Nil(t, warning, "%s: %v", f.what(), warning)
+	w.store = s
+	saved := []*world{w.save()}
+	stopped := false
+	for range 30 {
+		w.turn()
+		saved = append(saved, w.save())
+		s.MaybeCommit(w.now)
+		if status := s.Status(); !status.Persisting && !stopped {
+			stopped = true
+			require.NotEmpty(t, f.what(), status.Reason)
+			require.Contains(t, status.Reason, f.err.Error(), f.what())
+		}
+	}
+	_ = s.Flush()
+	durable := int(s.Durable().Partitions[0].Next)
+	if f.what() != "" && template.from%2 == 0 { // one half ends, the other goes on
+		f.repair()
+		w.finish(t, fs)
+		return true
+	}
+	err = s.Close()
+	if f.what() == "" {
+		require.NoError(t, err)
+		return false
+	}
+	s = open(t, memOptions(fs))
+	loaded := reload(t, s)
+	require.GreaterOrEqual(t, loaded.slice, durable, f.what())
+	requireSame(t, saved[loaded.slice], loaded, f.what())
+	require.NoError(t, s.Close())
+	return true
+}
+
+// recover waits until the store wants to go on, and lets it.
+func (w *world) recover(t *testing.T) *Warning {
+	if w.store.Status().Persisting {
+		return nil
+	}
+	deadline := w.now.Add(time.Hour)
+	for !w.store.Recoverable() {
+		require.True(t, w.now.Before(deadline), "%s", w.store.Status().Reason)
+		w.turn() // its effects are dropped
+		w.now = w.now.Add(time.Second)
+		w.store.MaybeCommit(w.now)
+		w.store.await()
+	}
+	warning, err := w.store.Rebuild(w.state())
+	require.NoError(t, err)
+	require.True(t, w.store.Status().Persisting)
+	require.Empty(t, w.store.Status().Reason)
+	w.goBack(t)
+	return warning
+}
+
+// goBack makes the partitions those of the store.
+func (w *world) goBack(t *testing.T) {
+	for number, p := range w.partitions {
+		p.rows = map[string]groups.Row{}
+		at, known, err := w.store.LoadGroups(number, func(rows iter.Seq[groups.Row]) error {
+			for row := range rows {
+				row.Key, row.Value = append([]byte{}, row.Key...), append([]byte{}, row.Value...)
+				p.rows[fmt.Sprint(row.Kind, row.ProducerID, string(row.Key))] = row
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		if p.at = at; !known {
+			w.start(number)
+		}
+	}
+}
+
+// finish plays on for a while, closes the store, and looks at it. A failure in
+// the background may show late.
+func (w *world) finish(t *testing.T, fs vfs.FS) {
+	for stopped := true; stopped; stopped = w.store.Flush() != nil {
+		w.recover(t)
+		for range 10 {
+			w.turn()
+			w.store.MaybeCommit(w.now)
+		}
+	}
+	_ = w.store.Close()
+	s := open(t, memOptions(fs))
+	requireSame(t, w, reload(t, s), "after all")
+	require.NoError(t, s.Close())
+}

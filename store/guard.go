@@ -1,0 +1,305 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// guard is the file system that Pebble works on. Pebble answers a failed write
+// by ending the process, or by a panic on a goroutine that nobody can catch.
+// So it never sees one: the goroutine that met it is stopped for good, inside
+// the call, and so is every other as soon as it comes to the disk. Whoever
+// waits for Pebble is told by the channel failed.
+//
+// A Pebble that was stopped can change nothing any more once idle is true, and
+// so the files may be opened again beside it. What it leaves behind is its
+// goroutines and its memory, a few MiB; failures are rare, and attempts to
+// start anew are spaced (see Store.Recoverable).
+type guard struct {
+	vfs.FS
+	running sync.RWMutex // read-locked by every operation
+	once    sync.Once
+	failed  chan struct{}
+	cause   error // valid once failed is closed
+}
+
+func newGuard(fs vfs.FS) *guard { return &guard{FS: fs, failed: make(chan struct{})} }
+
+// fail stops Pebble. Only the first cause counts.
+func (g *guard) fail(cause error) {
+	g.once.Do(func() {
+		g.cause = cause
+		close(g.failed)
+	})
+}
+
+// err is the cause of the failure, or nil.
+func (g *guard) err() error {
+	select {
+	case <-g.failed:
+		return g.cause
+	default:
+		return nil
+	}
+}
+
+// idle says, of a guard that has failed, whether no operation is still under
+// way. Once it is true it stays true.
+func (g *guard) idle() bool {
+	if !g.running.TryLock() {
+		return false
+	}
+	g.running.Unlock()
+	return true
+}
+
+// settled waits until idle is true, or says false.
+func (g *guard) settled(patience time.Duration) bool {
+	free := make(chan struct{})
+	go func() {
+		g.running.Lock()
+		defer g.running.Unlock()
+		close(free)
+	}()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-free:
+		return true
+	case <-late.C:
+		return false
+	}
+}
+
+// stop ends the calling goroutine without running what it has deferred: that
+// is Pebble's, and expects a Pebble that works.
+func stop() { select {} }
+
+func (g *guard) enter() {
+	g.running.RLock()
+	g.stopIfFailed()
+}
+
+func (g *guard) leave() {
+	g.stopIfFailed()
+	g.running.RUnlock()
+}
+
+func (g *guard) stopIfFailed() {
+	if g.err() != nil {
+		g.running.RUnlock()
+		stop()
+	}
+}
+
+// change runs an operation that changes the disk. It does not return if that
+// fails.
+func (g *guard) change(what, name string, op func() error) {
+	g.enter()
+	if err := op(); err != nil {
+		g.fail(diskError(what+" "+name, err))
+	}
+	g.leave()
+}
+
+// read runs an operation that does not change the disk, and may fail.
+func (g *guard) read(op func() error) error {
+	g.enter()
+	err := op()
+	g.leave()
+	return err
+}
+
+// open opens a file for writing.
+func (g *guard) open(what, name string, open func() (vfs.File, error)) (vfs.File, error) {
+	f := &guardFile{guard: g, name: name, writable: true}
+	g.change(what, name, func() (err error) {
+		f.File, err = open()
+		return err
+	})
+	return f, nil
+}
+
+// Create implements vfs.FS.
+//
+// Pebble names its current manifest by a marker, an empty file, and syncs both
+// names at once. A disk might keep the marker's alone, so the manifest's is
+// synced before it.
+func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(g.PathBase(name), "marker.") {
+		g.change("sync the directory of", name, func() error { return syncDirectory(g.FS, g.PathDir(name)) })
+	}
+	return g.open("create", name, func() (vfs.File, error) { return g.FS.Create(name, c) })
+}
+
+// OpenReadWrite implements vfs.FS.
+func (g *guard) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	return g.open("open", name, func() (vfs.File, error) { return g.FS.OpenReadWrite(name, c, opts...) })
+}
+
+// ReuseForWrite implements vfs.FS.
+func (g *guard) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return g.open("reuse", from, func() (vfs.File, error) { return g.FS.ReuseForWrite(from, to, c) })
+}
+
+// OpenDir implements vfs.FS. Directories are opened to be synced.
+func (g *guard) OpenDir(name string) (vfs.File, error) {
+	return g.open("open", name, func() (vfs.File, error) { return g.FS.OpenDir(name) })
+}
+
+// Open implements vfs.FS.
+func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	f := &guardFile{guard: g, name: name}
+	err := g.read(func() (err error) {
+		f.File, err = g.FS.Open(name, opts...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Link implements vfs.FS.
+func (g *guard) Link(from, to string) error {
+	g.change("link", from, func() error { return g.FS.Link(from, to) })
+	return nil
+}
+
+// Remove implements vfs.FS. That the file is not there is for Pebble to know.
+func (g *guard) Remove(name string) (err error) {
+	g.change("remove", name, func() error {
+		err = g.FS.Remove(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return err
+}
+
+// RemoveAll implements vfs.FS.
+func (g *guard) RemoveAll(name string) error {
+	g.change("remove", name, func() error { return g.FS.RemoveAll(name) })
+	return nil
+}
+
+// Rename implements vfs.FS.
+func (g *guard) Rename(from, to string) error {
+	g.change("rename", from, func() error { return g.FS.Rename(from, to) })
+	return nil
+}
+
+// MkdirAll implements vfs.FS.
+func (g *guard) MkdirAll(name string, perm os.FileMode) error {
+	g.change("make directory", name, func() error { return g.FS.MkdirAll(name, perm) })
+	return nil
+}
+
+// List implements vfs.FS.
+func (g *guard) List(name string) (list []string, err error) {
+	err = g.read(func() error {
+		list, err = g.FS.List(name)
+		return err
+	})
+	return list, err
+}
+
+// Stat implements vfs.FS.
+func (g *guard) Stat(name string) (info vfs.FileInfo, err error) {
+	err = g.read(func() error {
+		info, err = g.FS.Stat(name)
+		return err
+	})
+	return info, err
+}
+
+// Lock implements vfs.FS. The store has locked the directory above, and keeps
+// that lock while a Pebble is replaced by another.
+func (g *guard) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
+
+// guardFile is a file of a guard.
+type guardFile struct {
+	vfs.File
+	guard    *guard
+	name     string
+	writable bool
+}
+
+// Write implements vfs.File.
+func (f *guardFile) Write(p []byte) (n int, err error) {
+	f.guard.change("write", f.name, func() error {
+		n, err = f.File.Write(p)
+		return err
+	})
+	return n, nil
+}
+
+// WriteAt implements vfs.File.
+func (f *guardFile) WriteAt(p []byte, at int64) (n int, err error) {
+	f.guard.change("write", f.name, func() error {
+		n, err = f.File.WriteAt(p, at)
+		return err
+	})
+	return n, nil
+}
+
+// Sync implements vfs.File.
+func (f *guardFile) Sync() error {
+	f.guard.change("sync", f.name, f.File.Sync)
+	return nil
+}
+
+// SyncData implements vfs.File.
+func (f *guardFile) SyncData() error {
+	f.guard.change("sync", f.name, f.File.SyncData)
+	return nil
+}
+
+// SyncTo implements vfs.File.
+func (f *guardFile) SyncTo(length int64) (full bool, err error) {
+	f.guard.change("sync", f.name, func() error {
+		full, err = f.File.SyncTo(length)
+		return err
+	})
+	return full, nil
+}
+
+// Close implements vfs.File.
+func (f *guardFile) Close() error {
+	if !f.writable {
+		return f.guard.read(f.File.Close)
+	}
+	f.guard.change("close", f.name, f.File.Close)
+	return nil
+}
+
+// Preallocate implements vfs.File. Not every file system can.
+func (f *guardFile) Preallocate(at, length int64) error {
+	return f.guard.read(func() error { return f.File.Preallocate(at, length) })
+}
+
+// Read implements vfs.File.
+func (f *guardFile) Read(p []byte) (n int, err error) {
+	err = f.guard.read(func() error {
+		n, err = f.File.Read(p)
+		return err
+	})
+	return n, err
+}
+
+// ReadAt implements vfs.File.
+func (f *guardFile) ReadAt(p []byte, at int64) (n int, err error) {
+	err = f.guard.read(func() error {
+		n, err = f.File.ReadAt(p, at)
+		return err
+	})
+	return n, err
+}

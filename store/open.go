@@ -1,0 +1,197 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Warning says that a database was set aside, and why.
+type Warning struct {
+	Cause error
+	// SetAside is where it is now. The next one that is set aside takes its
+	// place.
+	SetAside string
+}
+
+func (w *Warning) String() string {
+	return fmt.Sprintf("%v; it was set aside as %s: its history is lost, the state is rebuilt from the logs", w.Cause, w.SetAside)
+}
+
+// Open opens the store in dir, which it makes if need be.
+//
+// A store that does not fit is set aside, or makes Open fail with a
+// *MismatchError, as the options say; a damaged one is set aside. Of that the
+// Warning tells. Where the disk does not work or is full, Open succeeds with a
+// store that persists nothing; see Status. The error ErrLocked means that
+// somebody else has the store open.
+func Open(dir string, o Options) (*Store, *Warning, error) {
+	if err := o.Validate(); err != nil {
+		return nil, nil, err
+	}
+	s := &Store{o: o.withDefaults(), now: o.Now}
+	var err error
+	if s.directory, err = openDirectory(s.o.FS, dir); err != nil {
+		return nil, nil, err
+	}
+	s.cache = pebble.NewCache(blockCacheBytes)
+	s.forget()
+	s.status.Store(&Status{Persisting: true})
+	warning, err := s.open(nil)
+	if err != nil {
+		s.cache.Unref()
+		return nil, nil, errors.Join(err, s.directory.lock.Close())
+	}
+	return s, warning, nil
+}
+
+// open opens the database, or sets it aside and makes a new one. damage is what
+// is known to be wrong with it, or nil. The error is one that Open returns; any
+// other stops persisting.
+func (s *Store) open(damage error) (warning *Warning, err error) {
+	cause := damage
+	if cause == nil {
+		cause = s.openDatabase()
+	}
+	mismatch := errors.Is(cause, ErrMismatch)
+	switch {
+	case cause == nil:
+		return nil, nil
+	case mismatch && s.o.OnMismatch == Fail:
+		return nil, cause
+	case !mismatch && isDisk(cause):
+		s.stop(cause)
+		return nil, nil
+	case !mismatch && !isDamage(cause):
+		cause = fmt.Errorf("%w: %w", ErrDamaged, cause)
+	}
+	if err = s.directory.moveAside(); err == nil {
+		warning = &Warning{cause, s.directory.setAside()}
+		s.forget()
+		err = s.openDatabase()
+	}
+	if err != nil {
+		s.stop(err)
+	}
+	return warning, nil
+}
+
+// openDatabase opens what is in the directory and reads what must be known of
+// it at once. After an error there is no engine.
+func (s *Store) openDatabase() error {
+	if err := s.directory.prepare(); err != nil {
+		return err
+	}
+	e, err := openEngine(&s.o, s.directory.db(), s.cache)
+	if err != nil {
+		return err
+	}
+	var c contents
+	if err := e.do(func(db *pebble.DB) error { return c.read(db, s.o) }); err != nil {
+		return errors.Join(err, e.close())
+	}
+	s.engine = e
+	s.cluster, s.metadata, s.stored, s.partitions, s.generation = c.cluster, c.metadata, c.metadata, c.partitions, c.generation
+	s.durable.Store(s.offsets())
+	s.pending = s.newPending()
+	if err := s.SetClusterID(s.o.ClusterID); s.o.ClusterID != "" && err != nil {
+		s.engine = nil
+		return errors.Join(err, e.close())
+	}
+	return nil
+}
+
+// contents is what Open reads of a database.
+type contents struct {
+	cluster    string
+	metadata   metadataRow
+	partitions map[int32]*partition
+	generation uint32
+}
+
+// read reads the contents, and removes rows that no commit has named.
+func (c *contents) read(db *pebble.DB, o Options) error {
+	c.partitions = map[int32]*partition{}
+	fresh, err := isFresh(db)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		return db.Set(createdKey, binary.AppendVarint(nil, o.Now.UnixMilli()), pebble.Sync)
+	}
+	from, to := family(metaFamily)
+	if err := scan(db, from, to, c.meta); err != nil {
+		return err
+	}
+	from, to = family(offsetsFamily)
+	if err := scan(db, from, to, c.offset); err != nil {
+		return err
+	}
+	if c.generation, err = lastGeneration(db); err != nil {
+		return err
+	}
+	c.generation = max(c.generation, c.metadata.generation)
+	return clean(db, c.metadata.generation, c.partitions)
+}
+
+// isFresh says whether nothing was ever written. A database that was made has
+// a row that says when.
+func isFresh(db *pebble.DB) (bool, error) {
+	_, closer, err := db.Get(createdKey)
+	if err == nil {
+		return false, closer.Close()
+	}
+	if !errors.Is(err, pebble.ErrNotFound) {
+		return false, err
+	}
+	err = scan(db, []byte{0}, []byte{0xFF}, func([]byte, []byte) error {
+		return damaged("there are rows and not the one that comes first")
+	})
+	return err == nil, err
+}
+
+func (c *contents) meta(key, value []byte) error {
+	switch string(key) {
+	case string(clusterKey):
+		c.cluster = string(value)
+	case string(createdKey):
+		r := rowReader{rest: value}
+		r.int64()
+		return r.end("time of creation")
+	default:
+		return damaged("row %q", key)
+	}
+	return nil
+}
+
+func (c *contents) offset(key, value []byte) (err error) {
+	if string(key) == string(metadataKey) {
+		c.metadata, err = readMetadataRow(value)
+		return err
+	}
+	r := rowReader{rest: key[1:]}
+	if kind, number := r.byte(), int32(r.fixed32()); kind == partitionOffsets && r.end("") == nil {
+		p := &partition{known: true}
+		c.partitions[number] = p
+		p.at, err = readPartitionOffset(value)
+		return err
+	}
+	return damaged("row %q", key)
+}
+
+// lastGeneration is the highest generation that has rows.
+func lastGeneration(db *pebble.DB) (uint32, error) {
+	from, to := family(imageFamily)
+	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return 0, err
+	}
+	var last uint32
+	if it.Last() {
+		r := rowReader{rest: it.Key()[1:]}
+		last = r.fixed32()
+	}
+	return last, it.Close()
+}

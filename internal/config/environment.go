@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -23,8 +24,8 @@ var (
 	serviceValue = regexp.MustCompile(`^(tcp|udp|sctp)://`) // of …_PORT
 )
 
-// cacheVariable is that of the tests, test/jvm.
-const cacheVariable = variablePrefix + "CACHE"
+// testVariables are those of the project's own tests, which may start `run`.
+var testVariables = []string{variablePrefix + "CACHE", variablePrefix + "KAFKA_VERSIONS"}
 
 func (k *keys) readEnvironment(environ []string) (environment, error) {
 	env := environment{texts: map[string]string{}}
@@ -57,7 +58,7 @@ func (k *keys) variables() map[string]string {
 }
 
 func isForeign(name, text string) bool {
-	return name == cacheVariable || serviceName.MatchString(name) || strings.HasSuffix(name, "_PORT") && serviceValue.MatchString(text)
+	return slices.Contains(testVariables, name) || serviceName.MatchString(name) || strings.HasSuffix(name, "_PORT") && serviceValue.MatchString(text)
 }
 
 func (k *keys) loadEnvironment(env environment) error {

@@ -1,0 +1,117 @@
+package sidecar
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/pipeline"
+	"github.com/kraftside/kraftside/store"
+	"github.com/kraftside/kraftside/telemetry"
+	"github.com/kraftside/kraftside/web"
+)
+
+// listenInterval is how often a port is tried again that is in use.
+const listenInterval = 5 * time.Second
+
+// server is the HTTP server. A port that is in use does not stop a sidecar,
+// which may be ready to answer when the port is free.
+type server struct {
+	sidecar *Sidecar
+	handler *web.Server
+	bound   atomic.Pointer[string]
+}
+
+func (s *Sidecar) newServer() (*server, error) {
+	h := &s.config.HTTP
+	o := web.Options{
+		View:           s.View,
+		Version:        s.version,
+		ClusterName:    s.config.ClusterName,
+		ClusterID:      s.ClusterID,
+		MetadataSource: func() string { return *s.source.Load() },
+		GroupsSource:   string(s.config.Offsets.Source),
+		BrokerApplied:  s.brokerApplied,
+		Access: web.Access{
+			TokenFile:      h.TokenFile,
+			TLS:            web.TLSFiles{Cert: h.TLS.CertFile, Key: h.TLS.KeyFile, ClientCA: h.TLS.ClientCAFile},
+			AllowAnonymous: h.AllowAnonymous,
+		},
+		Peers: web.Peers{Listener: s.config.Peers.Listener, Port: portOf(h.Listen), Address: s.config.Peers.Address},
+		Log:   s.log,
+	}
+	o.Metrics = s.meter.Handler()
+	if s.store != nil {
+		o.Store = s.store.Status
+	}
+	handler, err := web.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &server{sidecar: s, handler: handler}, nil
+}
+
+// newMeter makes the metrics, which are read when somebody asks the server for
+// them, and so when everything is there.
+func (s *Sidecar) newMeter() (*telemetry.Meter, error) {
+	o := telemetry.Options{
+		Version:       s.version,
+		ClusterName:   s.config.ClusterName,
+		ClusterID:     s.ClusterID,
+		View:          s.View,
+		Stats:         func() pipeline.Stats { return s.pipeline.Stats() },
+		BrokerApplied: s.brokerApplied,
+		Ready:         func() bool { return s.server.handler.Ready() },
+	}
+	if s.config.Store.Dir != "" {
+		o.Store = func() store.Status { return s.store.Status() }
+	}
+	return telemetry.NewMeter(o)
+}
+
+func portOf(listen string) int {
+	_, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return 0
+	}
+	n, err := net.LookupPort("tcp", port)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// run serves until ctx ends.
+func (h *server) run(ctx context.Context) {
+	log := h.sidecar.log
+	for ctx.Err() == nil {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", h.sidecar.config.HTTP.Listen)
+		if err == nil {
+			address := l.Addr().String()
+			h.bound.Store(&address)
+			log.Info("listening", "address", address)
+			err = h.handler.Serve(ctx, l)
+			h.bound.Store(nil)
+		}
+		if err != nil {
+			log.Warn("HTTP server", "error", err, "again.in", listenInterval)
+			sleep(ctx, listenInterval)
+		}
+	}
+}
+
+// address is where the server listens, "" while it does not.
+func (h *server) address() string {
+	if a := h.bound.Load(); a != nil {
+		return *a
+	}
+	return ""
+}
+
+// brokerApplied is the metadata offset that the neighbour broker has applied.
+func (s *Sidecar) brokerApplied() (kafka.Offset, bool) {
+	offset := kafka.Offset(s.applied.Load())
+	return offset, offset >= 0
+}

@@ -1,0 +1,254 @@
+// Package sidecar wires sources, pipeline, store and HTTP server into the
+// process that `kraftside run` is: what starts before what, what is tried
+// again, and in which order things stop. It holds no rule about Kafka.
+//
+// Nothing that Kafka, its disk or the network does ends a running sidecar: it
+// goes on with what it can, and says on /readyz what is wrong.
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kraftside/kraftside/image/loader"
+	"github.com/kraftside/kraftside/internal/config"
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/metadatalog"
+	"github.com/kraftside/kraftside/pipeline"
+	"github.com/kraftside/kraftside/store"
+	"github.com/kraftside/kraftside/telemetry"
+)
+
+// Sidecar is one running sidecar.
+type Sidecar struct {
+	config   *config.Config
+	version  string
+	log      *slog.Logger
+	clients  *clients
+	location metadatalog.Location // of the neighbour's metadata log, if it was found
+	node     kafka.NodeID
+	scope    pipeline.Scope
+
+	store    *store.Store // nil: nothing is kept
+	pipeline *pipeline.Pipeline
+	meter    *telemetry.Meter
+	server   *server
+
+	source    atomic.Pointer[string] // of the metadata log: quorum or dir
+	clusterID atomic.Pointer[string]
+	applied   atomic.Int64  // metadata offset that the neighbour broker has applied, or -1
+	rebuilt   chan struct{} // the groups' source has to start again
+	logs      transitions
+}
+
+// errOtherCluster ends a run of the sidecar whose store is of another cluster
+// than the brokers. The next run opens the store knowing the cluster.
+var errOtherCluster = errors.New("the brokers are of another cluster than the store")
+
+// Run runs a sidecar until ctx ends, which is no error. It fails only for what
+// a person has to change first: a configuration that cannot work, a store that
+// is in use or must not be set aside.
+func Run(ctx context.Context, c *config.Config, version string, log *slog.Logger) error {
+	clusterID := ""
+	for {
+		s, err := Start(c, clusterID, version, log)
+		if err != nil {
+			return err
+		}
+		err = s.Wait(ctx)
+		if !errors.Is(err, errOtherCluster) {
+			return err
+		}
+		clusterID = s.ClusterID()
+		log.Warn("the store is of another cluster, starting over", "cluster.id", clusterID)
+	}
+}
+
+// Start opens the store and the pipeline. Everything else starts with Wait. An
+// empty cluster id takes any cluster.
+func Start(c *config.Config, clusterID, version string, log *slog.Logger) (*Sidecar, error) {
+	s := &Sidecar{config: c, version: version, log: log, rebuilt: make(chan struct{}, 1)}
+	s.source.Store(new(string))
+	s.applied.Store(-1)
+	s.clusterID.Store(&clusterID)
+	s.locate()
+	var err error
+	if s.meter, err = s.newMeter(); err != nil {
+		return nil, err
+	}
+	if s.clients, err = newClients(c, version, s.meter); err != nil {
+		return nil, err
+	}
+	if err := s.openStore(); err != nil {
+		s.clients.close()
+		return nil, err
+	}
+	s.openPipeline()
+	if s.server, err = s.newServer(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// locate finds the neighbour broker's metadata log and, in it, which broker
+// and which cluster it is.
+func (s *Sidecar) locate() {
+	s.node = s.config.NodeID
+	if s.config.Metadata.Dir != "" {
+		at, err := metadatalog.FindDir(s.config.Metadata.Dir)
+		if err != nil {
+			s.log.Warn("metadata log directory", "error", err)
+		} else {
+			s.location = at
+			if s.node == kafka.NoNode {
+				s.node = at.NodeID
+			}
+			if at.ClusterID != "" {
+				s.clusterID.Store(&at.ClusterID)
+			}
+		}
+	}
+	s.scope = pipeline.Scope(s.config.Groups.Scope)
+	if s.scope == "" {
+		s.scope = pipeline.All
+		if s.node != kafka.NoNode {
+			s.scope = pipeline.Local
+		}
+	}
+}
+
+func (s *Sidecar) openStore() error {
+	dir := s.config.Store.Dir
+	if dir == "" {
+		return nil
+	}
+	st, warning, err := store.Open(dir, store.Options{
+		ClusterID:  s.ClusterID(),
+		OnMismatch: store.OnMismatch(s.config.Store.OnMismatch),
+		MaxBytes:   int64(s.config.Store.MaxBytes),
+		MinFree:    int64(s.config.Store.MinFree),
+		Now:        time.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	s.warn(warning)
+	if id := st.ClusterID(); id != "" {
+		s.clusterID.Store(&id)
+	}
+	s.store = st
+	return nil
+}
+
+func (s *Sidecar) warn(w *store.Warning) {
+	if w != nil {
+		s.log.Warn("store set aside", "reason", w.String())
+	}
+}
+
+func (s *Sidecar) openPipeline() {
+	policy := loader.Stop
+	if s.config.Metadata.Unknown == config.UnknownSkip {
+		policy = loader.Skip
+	}
+	p, lost := pipeline.New(pipeline.Options{
+		NodeID:  s.node,
+		Scope:   s.scope,
+		Unknown: policy,
+		OnSkip:  func(e *loader.ReplayError) { s.log.Error("metadata record left out", "error", e) },
+		Store:   s.store,
+		OnRebuilt: func(w *store.Warning) {
+			s.warn(w)
+			s.log.Info("the store holds the state again")
+			select {
+			case s.rebuilt <- struct{}{}:
+			default:
+			}
+		},
+	})
+	if lost != nil {
+		s.log.Warn("what the store holds cannot be read, the state is rebuilt from the logs", "error", lost)
+	}
+	s.pipeline = p
+}
+
+// View is the newest state.
+func (s *Sidecar) View() *pipeline.View { return s.pipeline.View() }
+
+// Address is where the HTTP server listens; "" while it cannot.
+func (s *Sidecar) Address() string { return s.server.address() }
+
+// ClusterID is the cluster's id; "" while it is not known.
+func (s *Sidecar) ClusterID() string { return *s.clusterID.Load() }
+
+// Wait runs the sources until ctx ends, then stops everything in the reverse
+// order of its start.
+func (s *Sidecar) Wait(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	for _, f := range []func(context.Context){s.server.run, s.tick, s.readMetadata, s.readGroups, s.watchNeighbour} {
+		running.Go(func() { f(ctx) })
+	}
+	running.Go(func() {
+		if err := s.identify(ctx); err != nil {
+			cancel(err)
+		}
+	})
+	running.Wait()
+	err := s.close()
+	if cause := context.Cause(ctx); errors.Is(cause, errOtherCluster) {
+		return cause
+	}
+	return err
+}
+
+func (s *Sidecar) close() error {
+	s.clients.close()
+	err := s.meter.Shutdown(context.Background())
+	if s.store == nil {
+		return err
+	}
+	if closing := s.store.Close(); closing != nil {
+		err = errors.Join(err, fmt.Errorf("close the store: %w", closing))
+	}
+	return err
+}
+
+// tick tells the pipeline the time.
+func (s *Sidecar) tick(ctx context.Context) {
+	for {
+		again := s.pipeline.Tick(time.Now())
+		s.logs.note(s.log, s.pipeline.View())
+		if !sleep(ctx, again) {
+			return
+		}
+	}
+}
+
+// sleep returns false if ctx ended meanwhile.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// snapshotDir is where snapshots are kept while they are downloaded.
+func (s *Sidecar) snapshotDir() string {
+	if s.config.Store.Dir != "" {
+		return filepath.Join(s.config.Store.Dir, "download")
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("kraftside-%d", os.Getpid()))
+}

@@ -14,6 +14,7 @@ func commands(out *cli.Output) []*cobra.Command {
 	return []*cobra.Command{
 		dumpCommand(out),
 		diffCommand(out),
+		checkCommand(out),
 		versionCommand(out),
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kraftside/kraftside/delta"
+	groups "github.com/kraftside/kraftside/groups/record"
 	"github.com/kraftside/kraftside/internal/cli"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/internal/logdir/logdirtest"
@@ -77,6 +79,10 @@ func (w *world) log(dir string) *logdirtest.Log {
 //	                         code that is not 0 comes last
 //	metadata dir=D [epoch=N] appends one batch of records, one a line as
 //	                         delta.ParseRecord reads them, to a metadata log
+//	groups dir=D             appends one batch to a group coordinator's log: the
+//	                         type, key and value of a record a line
+//	marker dir=D [commit]    appends the end of producer 7's transaction, begun
+//	                         by groups with the argument txn
 //	roll dir=D               begins another segment
 //	snapshot dir=D end=N     writes a snapshot with these records
 //	flip file=F at=N         damages byte N of a file; counts from the end if < 0
@@ -100,8 +106,12 @@ func TestTranscripts(t *testing.T) {
 			switch d.Cmd {
 			case "metadata":
 				w.appendMetadata(w.log(dir), kafka.Epoch(epoch), d.Input)
+			case "groups":
+				w.appendGroups(w.log(dir), d.HasArg("txn"), d.Input)
+			case "marker":
+				w.appendMarker(w.log(dir), d.HasArg("commit"))
 			case "snapshot":
-				w.log(dir).Snapshot(kafka.Offset(end), kafka.Epoch(epoch), w.snapshot(d.Input))
+				w.log(dir).Snapshot(kafka.Offset(end), kafka.Epoch(epoch), w.snapshot(kafka.Epoch(epoch), d.Input))
 			case "roll":
 				w.log(dir).Roll()
 			case "flip":
@@ -141,6 +151,54 @@ func (w *world) appendMetadata(log *logdirtest.Log, epoch kafka.Epoch, input str
 	}, records)
 }
 
+// groupRecords has the key and the value of the types in transcripts.
+var groupRecords = map[string]func() (groups.Key, groups.Value){
+	"OffsetCommit": func() (groups.Key, groups.Value) { return &groups.OffsetCommitKey{}, &groups.OffsetCommitValue{} },
+	"ConsumerGroupMetadata": func() (groups.Key, groups.Value) {
+		return &groups.ConsumerGroupMetadataKey{}, &groups.ConsumerGroupMetadataValue{}
+	},
+	"ConsumerGroupMemberMetadata": func() (groups.Key, groups.Value) {
+		return &groups.ConsumerGroupMemberMetadataKey{}, &groups.ConsumerGroupMemberMetadataValue{}
+	},
+	"ShareGroupMetadata": func() (groups.Key, groups.Value) {
+		return &groups.ShareGroupMetadataKey{}, &groups.ShareGroupMetadataValue{}
+	},
+}
+
+func (w *world) appendGroups(log *logdirtest.Log, txn bool, input string) {
+	h := recordbatch.Header{LeaderEpoch: 1, BaseTimestamp: start, ProducerID: -1}
+	if txn {
+		h.Attributes, h.ProducerID = recordbatch.Transactional, 7
+	}
+	var records []recordbatch.Record
+	for _, line := range strings.Split(strings.TrimSpace(input), "\n") {
+		name, fields, _ := strings.Cut(line, " ")
+		key, value := groupRecords[name]()
+		d := json.NewDecoder(strings.NewReader(fields))
+		require.NoError(w.t, d.Decode(key), line)
+		keyBytes, err := groups.AppendKey(nil, key)
+		require.NoError(w.t, err, line)
+		r := recordbatch.Record{Timestamp: start, Key: keyBytes}
+		if !strings.HasSuffix(fields, " null") {
+			value.Reset()
+			require.NoError(w.t, d.Decode(value), line)
+			r.Value, err = groups.AppendValue(nil, value, value.Type().HighestVersion())
+			require.NoError(w.t, err, line)
+		}
+		records = append(records, r)
+	}
+	log.AppendBatch(h, records)
+}
+
+func (w *world) appendMarker(log *logdirtest.Log, commit bool) {
+	kind := byte(recordbatch.AbortMarker)
+	if commit {
+		kind = byte(recordbatch.CommitMarker)
+	}
+	log.AppendBatch(recordbatch.Header{Attributes: recordbatch.Control | recordbatch.Transactional, LeaderEpoch: 1, ProducerID: 7},
+		[]recordbatch.Record{{Key: []byte{0, 0, 0, kind}, Value: make([]byte, 6)}})
+}
+
 func (w *world) records(input string, timestamp int64) (records []recordbatch.Record) {
 	for i, line := range strings.Split(strings.TrimSpace(input), "\n") {
 		m, err := delta.ParseRecord(strings.TrimSpace(line))
@@ -153,13 +211,13 @@ func (w *world) records(input string, timestamp int64) (records []recordbatch.Re
 }
 
 // snapshot is the content of a snapshot: header, records, footer.
-func (w *world) snapshot(input string) []byte {
+func (w *world) snapshot(epoch kafka.Epoch, input string) []byte {
 	header := []recordbatch.Record{{Timestamp: start, Key: []byte{0, 0, 0, 3}, Value: append(make([]byte, 2+8), 0)}}
 	footer := []recordbatch.Record{{Timestamp: start, Key: []byte{0, 0, 0, 4}, Value: make([]byte, 2+1)}}
 	var content []byte
 	offset := kafka.Offset(0)
 	for i, records := range [][]recordbatch.Record{header, w.records(input, start), footer} {
-		h := recordbatch.Header{BaseOffset: offset, BaseTimestamp: start, MaxTimestamp: start, LastOffsetDelta: int32(len(records) - 1)}
+		h := recordbatch.Header{BaseOffset: offset, LeaderEpoch: epoch, BaseTimestamp: start, MaxTimestamp: start, LastOffsetDelta: int32(len(records) - 1)}
 		if i != 1 {
 			h.Attributes = recordbatch.Control
 		}

@@ -78,7 +78,7 @@ func writeSecrets(t *testing.T) {
 		&record.ConfigRecord{ResourceType: 4, ResourceName: "1", Name: "my.plugin.client.secret"})...)
 	sound.Append(1, "\x01\x0c\x00\x02f\x00\x01\x01\x63\x10"+secrets["unknown tag"][:16]) // a FeatureLevelRecord with a tag
 	w := &world{t: t, logs: map[string]*logdirtest.Log{"sound": sound}}
-	content := w.snapshot(`ConfigRecord {"resourceType":4,"resourceName":"1","name":"ssl.key.password","value":"` + secrets["snapshot secret"] + `"}`)
+	content := w.snapshot(1, `ConfigRecord {"resourceType":4,"resourceName":"1","name":"ssl.key.password","value":"`+secrets["snapshot secret"]+`"}`)
 	sound.Snapshot(4, 1, content)
 
 	broken := logdirtest.New(t, "broken/__cluster_metadata-0", 0)
@@ -124,6 +124,7 @@ func TestNoSecretGetsOut(t *testing.T) {
 // offlineCommands read the logs of writeSecrets.
 var offlineCommands = []string{
 	"dump sound broken",
+	"check sound broken",
 	"diff sound/__cluster_metadata-0@3 sound",
 	"diff sound@0 sound@6",
 	"dump sound/__cluster_metadata-0/00000000000000000004-0000000001.checkpoint",

@@ -38,6 +38,11 @@ var layers = map[string]layer{
 		"internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "internal/wire",
 		"metadatalog/record", "image", "delta", "image/loader",
 	}},
+	"internal/check": {imports: []string{
+		"internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "metadatalog/record",
+		"internal/sharerecord", "internal/transactionrecord",
+		"image", "delta", "image/loader", "internal/imagediff", "groups", "groups/offsetslog",
+	}},
 	"internal/recordgen":         {},
 	"internal/sharerecord":       {imports: []string{"internal/wire"}, pure: true},
 	"internal/transactionrecord": {imports: []string{"internal/wire"}, pure: true},

@@ -1,0 +1,94 @@
+// Package telemetry says how the sidecar and the cluster stand in the form that
+// monitoring systems read: the metrics of docs/metrics.md, by OpenTelemetry,
+// served in the text formats of Prometheus and of OpenMetrics.
+//
+// Metrics are read from the newest view at the moment when somebody asks for
+// them, so that nothing runs between two scrapes; requests to Kafka alone are
+// counted as they happen. The number of series is bounded: no label holds a
+// group, a topic or a client.
+package telemetry
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/otlptranslator"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/pipeline"
+	"github.com/kraftside/kraftside/store"
+)
+
+// Options are what the metrics are read from. Functions are called on the
+// goroutine of whoever asks for the metrics.
+type Options struct {
+	// Version is that of the program.
+	Version string
+	// ClusterName, if not empty, is the label kafka_cluster of every metric.
+	ClusterName string
+	// ClusterID is empty while it is not known.
+	ClusterID func() string
+	View      func() *pipeline.View
+	Stats     func() pipeline.Stats
+	// BrokerApplied is the metadata offset that the neighbour broker has
+	// applied; false if it is not known. It may be nil.
+	BrokerApplied func() (kafka.Offset, bool)
+	// Ready says whether the sidecar is ready.
+	Ready func() bool
+	// Store is how the store stands. Nil: there is none.
+	Store func() store.Status
+	// Now is time.Now if nil.
+	Now func() time.Time
+}
+
+// Meter makes the metrics. Its methods may be called from any goroutine.
+type Meter struct {
+	o        Options
+	registry *prometheus.Registry
+	provider *sdk.MeterProvider
+	gauges   map[string]observer
+	requests metric.Int64Counter
+	connects metric.Int64Counter
+}
+
+// NewMeter returns a meter of its own: nothing is shared with others of the
+// process.
+func NewMeter(o Options) (*Meter, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	m := &Meter{o: o, registry: prometheus.NewRegistry(), gauges: make(map[string]observer)}
+	var all prometheus.Registerer = m.registry
+	if o.ClusterName != "" {
+		all = prometheus.WrapRegistererWith(prometheus.Labels{"kafka_cluster": o.ClusterName}, all)
+	}
+	all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reader, err := exporter.New(exporter.WithRegisterer(all), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo(),
+		exporter.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
+	if err != nil {
+		return nil, err
+	}
+	m.provider = sdk.NewMeterProvider(sdk.WithReader(reader))
+	return m, m.register(m.provider.Meter("kraftside"))
+}
+
+// maxScrapes bounds how many ask at a time; one more is told to come again.
+const maxScrapes = 4
+
+// Handler serves the metrics: in the OpenMetrics format to who accepts it,
+// else in that of Prometheus.
+func (m *Meter) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, MaxRequestsInFlight: maxScrapes, Timeout: 10 * time.Second,
+	})
+}
+
+// Shutdown lets go of what the meter holds. It is of no use afterwards.
+func (m *Meter) Shutdown(ctx context.Context) error { return m.provider.Shutdown(ctx) }

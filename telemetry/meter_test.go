@@ -1,0 +1,201 @@
+package telemetry
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/pipeline"
+	"github.com/kraftside/kraftside/store"
+	"github.com/kraftside/kraftside/web/webtest"
+)
+
+// newMeter is the meter of a sidecar in which every metric has a sample.
+func newMeter(t *testing.T, change func(*Options)) (*Meter, *webtest.Cluster) {
+	c := webtest.New(t, pipeline.Options{Scope: pipeline.Local, NodeID: 1})
+	c.Metadata(
+		`FeatureLevelRecord {"name":"metadata.version","featureLevel":33}`,
+		`RegisterBrokerRecord {"brokerId":1,"brokerEpoch":1,"rack":"rack-1"}`,
+		`TopicRecord {"name":"__consumer_offsets","topicId":"$9"}`,
+		`PartitionRecord {"topicId":"$9","partitionId":0,"replicas":[1,2],"isr":[1,2],"leader":1,"leaderEpoch":0}`,
+		`PartitionRecord {"topicId":"$9","partitionId":1,"replicas":[1,2],"isr":[1,2],"leader":2,"leaderEpoch":0}`,
+		`TopicRecord {"name":"orders","topicId":"$1"}`,
+		`PartitionRecord {"topicId":"$1","partitionId":0,"replicas":[1],"isr":[1],"leader":1,"leaderEpoch":0}`,
+	)
+	c.Groups(0,
+		`5 {"groupId":"secret-a","memberId":"m"} {"subscribedTopicNames":["orders"]}`,
+		`3 {"groupId":"secret-a"} {"epoch":1,"metadataHash":"$hash orders"}`,
+		`11 {"groupId":"secret-a"} null`,
+	)
+	c.Load(1, 0, 5, `3 {"groupId":"secret-b"} {"epoch":1}`)
+	o := Options{
+		Version:       "1.2.3",
+		ClusterID:     func() string { return "aaaaaaaaaaaaaaaaaaaaaa" },
+		View:          c.View,
+		Stats:         c.Stats,
+		BrokerApplied: func() (kafka.Offset, bool) { return 4, true },
+		Ready:         func() bool { return false },
+		Store:         func() store.Status { return store.Status{Persisting: true, Bytes: 4096} },
+		Now:           c.Now,
+	}
+	if change != nil {
+		change(&o)
+	}
+	m, err := NewMeter(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, m.Shutdown(t.Context())) })
+	return m, c
+}
+
+// scrape is the metrics as text.
+func scrape(t *testing.T, m *Meter, accept string) (body string, header http.Header) {
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Header.Set("Accept", accept)
+	m.Handler().ServeHTTP(w, r)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	all, err := io.ReadAll(w.Body)
+	require.NoError(t, err)
+	return string(all), w.Header()
+}
+
+// families is the metrics as a monitoring system reads them.
+func families(t *testing.T, m *Meter) map[string]*dto.MetricFamily {
+	text, _ := scrape(t, m, "")
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	all, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	require.NoError(t, err)
+	return all
+}
+
+// ours leaves out what the libraries add about the process.
+func ours(text string) string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "kraftside_") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "kraftside_build_info") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+func TestSamples(t *testing.T) {
+	m, _ := newMeter(t, nil)
+	count(m)
+	text, header := scrape(t, m, "")
+	require.Contains(t, header.Get("Content-Type"), "text/plain")
+	datadriven.RunTest(t, filepath.Join("testdata", "samples"), func(*testing.T, *datadriven.TestData) string { return ours(text) })
+	require.NotContains(t, text, "secret", "a group is in a label")
+	require.NotContains(t, text, "orders", "a topic is in a label")
+	require.NotContains(t, text, "otel_scope")
+}
+
+func TestOpenMetrics(t *testing.T) {
+	m, _ := newMeter(t, nil)
+	text, header := scrape(t, m, "application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+	require.Contains(t, header.Get("Content-Type"), "application/openmetrics-text")
+	require.True(t, strings.HasSuffix(text, "# EOF\n"))
+	require.Contains(t, text, "# TYPE kraftside_records counter\n", "a counter without its suffix")
+}
+
+// The page says of every metric the name, the type, the labels and the
+// meaning, and of nothing else.
+func TestDocument(t *testing.T) {
+	m, _ := newMeter(t, nil)
+	count(m)
+	var rows []string
+	for name, family := range families(t, m) {
+		if strings.HasPrefix(name, "kraftside_") {
+			rows = append(rows, row(name, family))
+		}
+	}
+	slices.Sort(rows)
+	page, err := os.ReadFile(filepath.Join("..", "docs", "metrics.md"))
+	require.NoError(t, err)
+	var documented []string
+	for line := range strings.Lines(string(page)) {
+		if strings.HasPrefix(line, "| `kraftside_") {
+			documented = append(documented, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	slices.Sort(documented)
+	require.Equal(t, rows, documented)
+	require.Len(t, rows, len(observed)+len(counted))
+}
+
+func row(name string, family *dto.MetricFamily) string {
+	var labels []string
+	for _, l := range family.Metric[0].Label {
+		labels = append(labels, "`"+l.GetName()+"`")
+	}
+	return "| `" + name + "` | " + strings.ToLower(family.GetType().String()) + " | " + strings.Join(labels, " ") + " | " + family.GetHelp() + " |"
+}
+
+func TestNames(t *testing.T) {
+	m, _ := newMeter(t, nil)
+	count(m)
+	for name, family := range families(t, m) {
+		if strings.HasPrefix(name, "kraftside_") {
+			require.Equal(t, family.GetType() == dto.MetricType_COUNTER, strings.HasSuffix(name, "_total"), name)
+		}
+	}
+}
+
+// A sidecar that knows nothing yet has metrics all the same, without those
+// that it does not know.
+func TestNothingKnown(t *testing.T) {
+	c := webtest.New(t, pipeline.Options{Scope: pipeline.All, NodeID: kafka.NoNode})
+	m, _ := newMeter(t, func(o *Options) {
+		o.ClusterID = func() string { return "" }
+		o.View, o.Stats, o.BrokerApplied, o.Store = c.View, c.Stats, nil, nil
+	})
+	all := families(t, m)
+	for _, name := range []string{
+		"kraftside_metadata_offset", "kraftside_metadata_high_watermark", "kraftside_metadata_lag_offsets",
+		"kraftside_metadata_lag_seconds", "kraftside_metadata_broker_lag_offsets", "kraftside_store_bytes", "kraftside_store_persisting",
+	} {
+		require.NotContains(t, all, name)
+	}
+	require.Contains(t, all, "kraftside_ready")
+}
+
+func TestClusterName(t *testing.T) {
+	m, _ := newMeter(t, func(o *Options) { o.ClusterName = "prod-1" })
+	for name, family := range families(t, m) {
+		for _, metric := range family.Metric {
+			var cluster string
+			for _, l := range metric.Label {
+				if l.GetName() == "kafka_cluster" {
+					cluster = l.GetValue()
+				}
+			}
+			require.Equal(t, "prod-1", cluster, name)
+		}
+	}
+}
+
+// The number of series does not depend on the number of groups.
+func TestSeriesAreBounded(t *testing.T) {
+	m, c := newMeter(t, nil)
+	before := series(t, m)
+	for _, id := range []string{"b", "d", "f", "h"} {
+		c.Groups(0, `5 {"groupId":"`+id+`","memberId":"m"} {"subscribedTopicNames":["`+id+`"]}`)
+	}
+	require.Equal(t, before, series(t, m))
+}
+
+func series(t *testing.T, m *Meter) (n int) {
+	text, _ := scrape(t, m, "")
+	return strings.Count(ours(text), "\n")
+}

@@ -3,22 +3,33 @@
 
 GO          ?= go
 FUZZTIME    ?= 20s
+KAFKA       ?= 4.4.0
+E2E         ?= ./test/e2e ./metadatalog ./groups/offsetslog ./internal/dump ./test/realkafka ./test/jvm
+BENCHFLAGS  ?=
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# The project has no C; without cgo a fresh machine compiles none of others.
+export CGO_ENABLED ?= 0
+
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fuzz generate
+.PHONY: help build test unit race lint fuzz e2e bench generate record-demo
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## compile every package
 	$(GO) build ./...
 
-test: ## run all tests
+test: unit e2e ## run all tests, those on released Kafka included
+
+unit: ## run the tests that need nothing but Go
 	$(GO) test -tags invariants ./...
 
+e2e: ## run the tests on released Kafka (KAFKA=4.4.0 for test/e2e)
+	KRAFTSIDE_KAFKA_VERSIONS=$(KAFKA) $(GO) test -tags e2e,invariants -count 1 -timeout 25m -p 1 $(E2E)
+
 race: ## run all tests under the race detector
-	$(GO) test -tags invariants -race ./...
+	CGO_ENABLED=1 $(GO) test -tags invariants -race ./...
 
 lint: ## gofmt, go vet and staticcheck, with and without the e2e tag
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
@@ -38,5 +49,12 @@ fuzz: ## run every fuzz test for FUZZTIME (20s) each
 		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$$package" </dev/null || exit 1; \
 	done
 
+bench: ## compare the image with Kafka's own, side by side (BENCHFLAGS)
+	$(GO) run ./test/bench/compare $(BENCHFLAGS)
+
 generate: ## write the record codecs anew from their field tables
 	$(GO) generate ./...
+
+record-demo: ## record anew what demo plays, from released Kafka (3 minutes)
+	$(GO) run ./test/recorddemo -o demo/recording.zip
+	$(GO) test ./demo -rewrite

@@ -2,15 +2,17 @@
 // __cluster_metadata, wherever it is to be had, and gives it to a Sink in
 // order: snapshots, then batches.
 //
-// Quorum is an observer of a live controller quorum. It delivers committed
-// batches only: all their offsets lie below the high watermark. What it has
-// delivered it never takes back, with one exception that it announces by
-// Reset: the log that the quorum has now does not contain what was delivered.
-// It returns an error only when its context ends or its Sink fails. Everything
+// Quorum is an observer of a live controller quorum; Dir follows the copy of
+// the log that a broker or a controller keeps on disk. They deliver committed
+// batches only: all their offsets lie below the high watermark. What they have
+// delivered they never take back, with one exception that they announce by
+// Reset: the log that is there now does not contain what was delivered. They
+// return an error only when their context ends or their Sink fails. Everything
 // else that goes wrong shows as Progress.Problem and is tried again: no state
-// of the quorum ends it.
+// of the quorum or of the disk ends them.
 //
-// ReadFile reads one segment or snapshot file, offline.
+// ReadFile reads one segment or snapshot file, ReadDir a directory of them,
+// offline.
 package metadatalog
 
 import (

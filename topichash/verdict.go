@@ -76,6 +76,10 @@ type Answer struct {
 	// written that made the coordinator drop a hash, for Stale when the one was
 	// that made the stored hash untrue; 0 for the others.
 	Since int64
+	// Outdated are, for Pending and Stale, the topics of which the stored hash
+	// holds an older hash than that of the newest image. A record that touches
+	// another one of the group's topics sets nothing off.
+	Outdated []string
 }
 
 // Assess answers a question. It computes what was dropped of the group's topics.
@@ -136,6 +140,7 @@ func (c *Cache) explain(q Question, a *Answer) {
 		return
 	}
 	dropped, outdated := q.history(topics, chosen)
+	a.Outdated = outdatedTopics(topics, chosen)
 	if q.Now-dropped < q.Window && q.Time <= dropped+allowance {
 		a.Verdict, a.Since = Pending, dropped
 		return
@@ -165,6 +170,16 @@ func (q *Question) history(topics []*Topic, chosen []int) (dropped, outdated int
 		}
 	}
 	return dropped, outdated
+}
+
+// outdatedTopics are those whose chosen version is not the newest one.
+func outdatedTopics(topics []*Topic, chosen []int) (names []string) {
+	for i, t := range topics {
+		if chosen[i] < len(t.Versions)-1 {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // unexplained is the verdict where no mix gives the stored hash; all says

@@ -129,6 +129,9 @@ func (s *story) assess() string {
 	if a.Since != 0 {
 		out += fmt.Sprintf(" since %d s", a.Since/1000)
 	}
+	if len(a.Outdated) > 0 {
+		out += fmt.Sprintf(" by %v", a.Outdated)
+	}
 	return fmt.Sprintf("%s, computed %d\n", out, a.Computed)
 }
 

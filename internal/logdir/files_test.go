@@ -33,7 +33,6 @@ func TestList(t *testing.T) {
 	require.NoError(t, err)
 	path := func(name string) string { return filepath.Join(dir, name) }
 	require.Equal(t, Listing{
-		Dir:      dir,
 		Segments: []Segment{{0, path("00000000000000000000.log")}, {311, path("00000000000000000311.log")}},
 		Snapshots: []Snapshot{
 			{400, 3, path("00000000000000000400-0000000003.checkpoint")},

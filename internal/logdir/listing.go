@@ -32,7 +32,6 @@ type Snapshot struct {
 // are left out: of the first it is not known whether they were ever
 // committed.
 type Listing struct {
-	Dir      string
 	Segments []Segment // by Base
 	// Snapshots, the newest first. The snapshot of end offset 0 is left out:
 	// `kafka-storage format` writes it, and it is what the first leader
@@ -47,7 +46,7 @@ func List(dir string) (Listing, error) {
 	if err != nil {
 		return Listing{}, explain(dir, err)
 	}
-	l := Listing{Dir: dir}
+	var l Listing
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
 		if base, ok := ParseSegmentName(entry.Name()); ok {

@@ -24,11 +24,11 @@ Credentials and sensitive configuration values are not shown, only that they cha
   kraftside diff --exit-code before.checkpoint after.checkpoint`,
 		Args: takes(2, 2, "two states, A and B"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			from, err := imagediff.Load(args[0])
+			from, err := imagediff.Load(out, args[0])
 			if err != nil {
 				return err
 			}
-			to, err := imagediff.Load(args[1])
+			to, err := imagediff.Load(out, args[1])
 			if err != nil {
 				return err
 			}

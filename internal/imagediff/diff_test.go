@@ -106,7 +106,7 @@ func TestNoDifferenceMeansEqual(t *testing.T) {
 	equal := 0
 	for i, a := range all {
 		for n, b := range all[i:] {
-			if n > 3 && n%17 != 0 {
+			if n > 3 && n%41 != 0 {
 				continue
 			}
 			same := a.Equal(b)
@@ -120,8 +120,8 @@ func TestNoDifferenceMeansEqual(t *testing.T) {
 	require.Greater(t, equal, len(all), "some records change nothing")
 }
 
-// TestEveryFieldCounts changes one field after the other of every record that
-// makes a thing, and finds the difference.
+// TestEveryFieldCounts changes one field after the other of some records of
+// each type, and finds the difference.
 func TestEveryFieldCounts(t *testing.T) {
 	full := image.Empty()
 	replayLog(t, recorded, func(m *image.MetadataImage) { full = m })
@@ -134,7 +134,11 @@ func TestEveryFieldCounts(t *testing.T) {
 		return err
 	}))
 	tried := 0
+	seen := make(map[record.Type]int)
 	for i, line := range lines {
+		if seen[messages[i].Type()]++; seen[messages[i].Type()] > 5 {
+			continue
+		}
 		for _, text := range variants(t, line) {
 			changed, err := delta.ParseRecord(text)
 			require.NoError(t, err, text)
@@ -155,7 +159,7 @@ func TestEveryFieldCounts(t *testing.T) {
 			require.Equal(t, full.Equal(to), len(Images(to, full)) == 0, text)
 		}
 	}
-	require.Greater(t, tried, 300)
+	require.Greater(t, tried, 100)
 }
 
 // variants are the record with one field changed at a time.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -34,8 +35,9 @@ type State struct {
 
 // Load makes the image that an argument names: FILE of a snapshot, DIR of a
 // metadata log, which stands for the end of the log, or DIR@OFFSET for the
-// state after the record at OFFSET. Errors have the codes of package cli.
-func Load(argument string) (*State, error) {
+// state after the record at OFFSET. It shows progress on out. Errors have the
+// codes of package cli.
+func Load(out *cli.Output, argument string) (*State, error) {
 	path, offset, err := parse(argument)
 	if err != nil {
 		return nil, err
@@ -45,6 +47,8 @@ func Load(argument string) (*State, error) {
 		return nil, err
 	}
 	p, first := found[0], found[0].Files[0]
+	progress := newProgress(out, p)
+	defer progress.Clear()
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -52,17 +56,25 @@ func Load(argument string) (*State, error) {
 	case p.Log != logfile.Metadata:
 		return nil, cli.Errorf(cli.BadUsage, "%s is not of the metadata log; name a snapshot, or a folder such as __cluster_metadata-0", path)
 	case info.IsDir():
-		return loadFolder(path, p, offset)
+		return loadFolder(path, p, offset, progress)
 	case !first.Snapshot:
 		return nil, cli.Errorf(cli.BadUsage, "%s is a segment, which does not stand alone; name its folder, with @OFFSET for an earlier state", path)
 	case offset != kafka.UnknownOffset:
 		return nil, cli.Errorf(cli.BadUsage, "%s is a snapshot and stands for one offset; leave out @%d, or name its folder", path, offset)
 	}
 	l := loader.New(image.Empty(), loader.Options{})
-	if err := loadSnapshot(l, first); err != nil {
+	if err := loadSnapshot(l, first, progress); err != nil {
 		return nil, err
 	}
 	return &State{Path: path, Image: l.Image(), Committed: !first.Bootstrap()}, nil
+}
+
+func newProgress(out *cli.Output, p *logfile.Partition) *cli.Progress {
+	total := int64(0)
+	for _, f := range p.Files {
+		total += f.Size
+	}
+	return out.NewProgress(total)
 }
 
 // parse cuts the offset off an argument, unless all of it is a path.
@@ -82,7 +94,7 @@ func parse(argument string) (path string, offset kafka.Offset, err error) {
 }
 
 // loadSnapshot makes the loader's image that of a snapshot.
-func loadSnapshot(l *loader.Loader, f *logfile.File) error {
+func loadSnapshot(l *loader.Loader, f *logfile.File, progress *cli.Progress) error {
 	r, err := f.Open()
 	if err != nil {
 		return err
@@ -99,7 +111,9 @@ func loadSnapshot(l *loader.Loader, f *logfile.File) error {
 			pending = false
 			return first, nil
 		}
-		return r.Next()
+		b, err := r.Next()
+		progress.Add(int64(b.Size), filepath.Base(f.Path))
+		return b, err
 	}
 	err = l.LoadSnapshot(f.EndOffset, f.Epoch, r.LogTime(), next)
 	var damage *logdir.CorruptError
@@ -114,7 +128,7 @@ func loadSnapshot(l *loader.Loader, f *logfile.File) error {
 
 // loadFolder replays a folder up to an offset, or to its end: the newest
 // snapshot that is not beyond it, then the segments.
-func loadFolder(path string, p *logfile.Partition, offset kafka.Offset) (*State, error) {
+func loadFolder(path string, p *logfile.Partition, offset kafka.Offset, progress *cli.Progress) (*State, error) {
 	last := offset
 	if last == kafka.UnknownOffset {
 		last = math.MaxInt64
@@ -132,14 +146,14 @@ func loadFolder(path string, p *logfile.Partition, offset kafka.Offset) (*State,
 	}
 	start, epoch := kafka.Offset(0), kafka.UnknownEpoch
 	if from != nil {
-		if err := loadSnapshot(l, from); err != nil {
+		if err := loadSnapshot(l, from, progress); err != nil {
 			return nil, err
 		}
 		start, epoch = from.EndOffset, from.Epoch
 	}
 	f := logdir.Follow(p.Dir, start, epoch, logdir.Options{Static: true})
 	defer f.Close()
-	end, err := replay(l, f, p.Dir, last)
+	end, err := replay(l, f, p.Dir, last, progress)
 	if err == nil && offset != kafka.UnknownOffset && end <= offset {
 		err = cli.Errorf(cli.NotFound, "%s has no offset %d: the log ends at offset %d", path, offset, end-1)
 	}
@@ -152,7 +166,7 @@ func loadFolder(path string, p *logfile.Partition, offset kafka.Offset) (*State,
 
 // replay appends what a folder has up to and with the offset last, and returns
 // the offset that comes after it.
-func replay(l *loader.Loader, f *logdir.Follower, dir string, last kafka.Offset) (end kafka.Offset, err error) {
+func replay(l *loader.Loader, f *logdir.Follower, dir string, last kafka.Offset, progress *cli.Progress) (end kafka.Offset, err error) {
 	end = f.Offset()
 	for end <= last {
 		b, err := f.Next(math.MaxInt64)
@@ -162,6 +176,7 @@ func replay(l *loader.Loader, f *logdir.Follower, dir string, last kafka.Offset)
 		if err != nil {
 			return end, coded(err)
 		}
+		progress.Add(int64(b.Size), filepath.Base(dir))
 		end = b.NextOffset()
 		if end > last+1 && last < math.MaxInt64 {
 			if b, err = cut(&b, last); err != nil {

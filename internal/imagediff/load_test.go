@@ -47,7 +47,7 @@ func featureLog(t testing.TB) *logdirtest.Log {
 }
 
 func load(t testing.TB, argument string) *State {
-	s, err := Load(argument)
+	s, err := Load(&cli.Output{}, argument)
 	require.NoError(t, err, argument)
 	return s
 }
@@ -102,7 +102,7 @@ func TestLoadAtEveryOffset(t *testing.T) {
 		8:  "starts at offset 12, past offset 7",
 		24: "has no offset 24: the log ends at offset 23",
 	} {
-		_, err := Load(fmt.Sprintf("%s@%d", log.Dir, offset))
+		_, err := Load(&cli.Output{}, fmt.Sprintf("%s@%d", log.Dir, offset))
 		require.ErrorContains(t, err, problem)
 		require.Equal(t, cli.NotFound, cli.ExitCode(err))
 	}
@@ -166,7 +166,7 @@ func TestLoadErrors(t *testing.T) {
 		log.Dir + "@8":    {cli.Failed, unknown},
 		log.Dir + "@1000": {cli.Corrupt, refused},
 	} {
-		_, err := Load(argument)
+		_, err := Load(&cli.Output{}, argument)
 		require.ErrorContains(t, err, c.text, argument)
 		require.Equal(t, c.code, cli.ExitCode(err), "%s: %v", argument, err)
 	}
@@ -177,7 +177,7 @@ func TestLoadErrors(t *testing.T) {
 	content[70] ^= 1
 	require.NoError(t, os.WriteFile(damaged.Path(1), content, 0o600))
 	require.Equal(t, kafka.Offset(5), level(load(t, damaged.Dir+"@5")), "what lies before the damage can be asked for")
-	_, err = Load(damaged.Dir + "@6")
+	_, err = Load(&cli.Output{}, damaged.Dir+"@6")
 	require.Equal(t, cli.Corrupt, cli.ExitCode(err))
 	require.ErrorContains(t, err, damaged.Path(1)+" at byte 0, offset 6: corrupt record batch")
 }

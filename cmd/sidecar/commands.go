@@ -7,11 +7,15 @@ import (
 )
 
 // The groups in which help lists the commands.
-const offline = "offline"
+const (
+	live    = "live"
+	offline = "offline"
+)
 
 // commands are all commands but those that cobra adds, in the order of help.
 func commands(out *cli.Output) []*cobra.Command {
 	return []*cobra.Command{
+		runCommand(out),
 		dumpCommand(out),
 		diffCommand(out),
 		checkCommand(out),

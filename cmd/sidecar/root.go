@@ -66,7 +66,10 @@ func newRoot(out *cli.Output) *cobra.Command {
 	flags.SortFlags = false
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(cli.Formats(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	root.SetFlagErrorFunc(flagError)
-	root.AddGroup(&cobra.Group{ID: offline, Title: "Commands that read Kafka's files:"})
+	root.AddGroup(
+		&cobra.Group{ID: live, Title: "Commands of the sidecar:"},
+		&cobra.Group{ID: offline, Title: "Commands that read Kafka's files:"},
+	)
 	root.AddCommand(commands(out)...)
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()

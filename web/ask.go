@@ -24,31 +24,45 @@ type client struct {
 	Peers
 	guard *guard
 	http  http.Client
+	dial  func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 func newClient(o Peers, g *guard) (*client, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	c := &client{Peers: o, guard: g}
-	transport := &http.Transport{
-		DisableCompression:  true,
-		MaxIdleConnsPerHost: 1,
-		IdleConnTimeout:     30 * time.Second,
-		TLSHandshakeTimeout: o.Timeout,
-	}
-	if g.clientTLS() != nil {
-		// The files are those of the moment when the connection is made.
-		transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return (&tls.Dialer{Config: g.clientTLS()}).DialContext(ctx, network, address)
-		}
-	}
+	c := &client{Peers: o, guard: g, dial: new(net.Dialer).DialContext}
 	c.http = http.Client{
-		Transport: transport,
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				return c.dial(ctx, network, address)
+			},
+			DialTLSContext:      c.dialTLS,
+			DisableCompression:  true,
+			MaxIdleConnsPerHost: 1,
+			IdleConnTimeout:     30 * time.Second,
+		},
 		// A token is for the peer, not for where the peer points.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
+}
+
+// dialTLS makes a connection with the certificates of the files as they are
+// now.
+func (c *client) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := c.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	config := c.guard.clientTLS()
+	if config.ServerName, _, err = net.SplitHostPort(address); err == nil {
+		secured := tls.Client(conn, config)
+		if err = secured.HandshakeContext(ctx); err == nil {
+			return secured, nil
+		}
+	}
+	return nil, errors.Join(err, conn.Close())
 }
 
 // answer is what one peer said, or why it said nothing.

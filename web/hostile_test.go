@@ -104,12 +104,15 @@ func TestPagesAreBounded(t *testing.T) {
 	s := newScenario(t)
 	c := s.add(kafka.NoNode, pipeline.Options{Scope: pipeline.All}, nil)
 	s.metadata(brokers(1)...)
-	host := strings.Repeat("h", 30000)
-	for i := range 300 {
+	host := strings.Repeat("h", 3000)
+	for i := range 50 {
 		c.Groups(0, fmt.Sprintf(`5 {"groupId":"g%d","memberId":"m"} {"clientHost":%q}`, i, host))
 	}
-	body, err := io.ReadAll(c.get("/v1/groups?limit=1000").Body)
+	body, err := io.ReadAll(c.get("/v1/groups?limit=1000&bytes=70000").Body)
 	require.NoError(t, err)
-	require.Less(t, len(body), maxPageBytes+2*len(host))
-	require.Len(t, walk(t, c, "/v1/groups", "limit=1000"), 300)
+	require.Less(t, len(body), 70000+2*len(host))
+	require.Len(t, walk(t, c, "/v1/groups", "limit=1000&bytes=70000"), 50)
+	p, err := parsePage(url.Values{"bytes": {"999999999999"}})
+	require.NoError(t, err)
+	require.Equal(t, maxPageBytes, p.bytes)
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -59,6 +60,11 @@ func missingOf(t testing.TB, r *http.Response) (ids []kafka.NodeID) {
 	return ids
 }
 
+// inBubble makes time simulated, so that a timeout takes none.
+func inBubble(test func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
+}
+
 // A peer that is slow, dead, refuses, or answers nonsense is missing, with the
 // reason; the others' answers are there, and nobody waits for longer than the
 // timeout.
@@ -66,23 +72,17 @@ func TestFaultyPeers(t *testing.T) {
 	page := func(body string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 	}
-	hang := make(chan struct{})
-	t.Cleanup(func() { close(hang) })
 	for name, c := range map[string]struct {
 		handler http.Handler
 		want    string
 	}{
-		"hangs": {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			select {
-			case <-r.Context().Done():
-			case <-hang:
-			}
-		}), "no answer from b2.example:9464 within 200ms"},
+		"hangs": {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
+			"no answer from b2.example:9464 within 2s"},
 		"stops in the middle": {http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, `{"groups":[`)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}), "no answer from b2.example:9464 within 200ms"},
+		}), "no answer from b2.example:9464 within 2s"},
 		"refuses": {http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			writeJSON(w, http.StatusUnauthorized, api.Error{Error: api.ErrorBody{Code: codeUnauthorized, Message: "a bearer token is needed"}})
 		}), "answered with status 401: a bearer token is needed"},
@@ -100,13 +100,8 @@ func TestFaultyPeers(t *testing.T) {
 			}
 		}), errTooLarge.Error()},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := many(t, 3, func(_ kafka.NodeID, o *Options) {
-				o.Peers.Timeout = 200 * time.Millisecond
-				if name == "too much" {
-					o.Peers.Timeout = 10 * time.Second
-				}
-			})
+		t.Run(name, inBubble(func(t *testing.T) {
+			s := many(t, 3, nil)
 			s.groups(0, `3 {"groupId":"c"} {"epoch":1}`)
 			s.groups(2, `3 {"groupId":"b"} {"epoch":1}`)
 			s.sidecars[2].faulty = c.handler
@@ -114,7 +109,7 @@ func TestFaultyPeers(t *testing.T) {
 			require.Equal(t, []api.Missing{{Broker: 2, Host: "b2.example", Error: c.want}}, got.Missing)
 			require.Len(t, got.Groups, 2)
 			require.Equal(t, []int32{0, 2}, got.OffsetsPartitions)
-		})
+		}))
 	}
 }
 
@@ -174,14 +169,16 @@ func TestPeersBringTheToken(t *testing.T) {
 
 // The sidecar beside the coordinator answers for a group; nobody waits for the
 // others then.
-func TestGroupOfPeer(t *testing.T) {
-	s := many(t, 3, func(_ kafka.NodeID, o *Options) { o.Peers.Timeout = time.Hour })
+func TestGroupOfPeer(t *testing.T) { synctest.Test(t, testGroupOfPeer) }
+
+func testGroupOfPeer(t *testing.T) {
+	s, before := many(t, 3, nil), time.Now()
 	s.groups(2, `3 {"groupId":"b"} {"epoch":1}`)
 	s.sidecars[2].faulty = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	require.Equal(t, "b", decode[api.Group](t, s.sidecars[1].get("/v1/groups/b")).Group)
 	r := s.sidecars[1].get("/v1/groups/e") // would be in partition 2 as well
 	require.Equal(t, http.StatusNotFound, r.StatusCode)
-	require.NoError(t, r.Body.Close())
+	require.Equal(t, before, time.Now(), "waited for the peer that hangs")
 }
 
 func TestLoadingPeer(t *testing.T) {

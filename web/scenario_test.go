@@ -40,7 +40,7 @@ type sidecar struct {
 	*webtest.Cluster
 	options  Options
 	server   *Server
-	listener *httptest.Server
+	listener *memoryServer
 	store    store.Status
 	reasons  []api.Reason
 	faulty   http.Handler // answers peers instead, if not nil
@@ -76,15 +76,14 @@ func (s *scenario) add(node kafka.NodeID, o pipeline.Options, change func(*Optio
 	var err error
 	c.server, err = New(c.options)
 	require.NoError(s.tb, err)
-	c.server.peers.http.Transport.(*http.Transport).DialContext = s.dial
-	c.listener = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c.server.peers.dial = s.dial
+	c.listener = newMemoryServer(s.tb, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c.faulty != nil {
 			c.faulty.ServeHTTP(w, r)
 			return
 		}
 		c.server.ServeHTTP(w, r)
 	}))
-	s.tb.Cleanup(c.listener.Close)
 	s.tb.Cleanup(c.server.peers.http.CloseIdleConnections)
 	s.sidecars[node] = c
 	s.order = append(s.order, node)
@@ -101,7 +100,7 @@ func (s *scenario) dial(ctx context.Context, network, address string) (net.Conn,
 	if c == nil || c.dead {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 	}
-	return (&net.Dialer{}).DialContext(ctx, network, c.listener.Listener.Addr().String())
+	return c.listener.dial(ctx)
 }
 
 func (s *scenario) each(do func(*sidecar)) {

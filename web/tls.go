@@ -43,13 +43,10 @@ func (g *guard) serverTLS() *tls.Config {
 	}
 }
 
-// clientTLS is what peers are asked with; nil without a certificate. Peers have
+// clientTLS is what peers are asked with, if there is a certificate. Peers have
 // the same configuration: they are asked for a certificate of the client CA if
 // there is one, else for one that this host trusts, and are shown our own.
 func (g *guard) clientTLS() *tls.Config {
-	if g.keyPair == nil {
-		return nil
-	}
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {

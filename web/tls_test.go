@@ -176,17 +176,12 @@ func TestPeersWithTLS(t *testing.T) {
 			o.Access = Access{TLS: by.files(t, int64(node), fmt.Sprintf("b%d.example", node))}
 		})
 		listeners[node] = serve(t, c.server)
-		transport := c.server.peers.http.Transport.(*http.Transport)
-		dial := transport.DialTLSContext
-		transport.DialTLSContext = nil
-		transport.TLSClientConfig = c.server.guard.clientTLS()
-		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c.server.peers.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			var to kafka.NodeID
 			_, err := fmt.Sscanf(address, "b%d.example", &to)
 			require.NoError(t, err)
-			return (&net.Dialer{}).DialContext(ctx, network, listeners[to])
+			return new(net.Dialer).DialContext(ctx, network, listeners[to])
 		}
-		require.NotNil(t, dial)
 	}
 	s.metadata(brokers(3)...)
 	require.Equal(t, []kafka.NodeID{3}, missingOf(t, s.sidecars[1].get("/v1/groups")))

@@ -52,7 +52,7 @@ type Peers struct {
 func (p *Peers) settings() []setting {
 	return []setting{
 		{"listener", text(&p.Listener, "NAME"),
-			"the brokers' listener whose host is that of the sidecar beside it; default: the first by name"},
+			"the brokers' listener whose host is that of the sidecar beside it; needed where a broker's listeners are on different hosts"},
 		{"address", peerAddress(&p.Address),
 			"where the sidecar beside a broker is, with {host} for the broker's host and {id} for its node id; default: {host} and the port " +
 				"of http.listen"},

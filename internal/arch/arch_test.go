@@ -83,13 +83,20 @@ var layers = map[string]layer{
 		"internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "store", "web",
 		"web/api", "telemetry",
 	}},
+	"demo": {imports: []string{
+		"internal/cli", "internal/recordbatch", "metadatalog", "image", "delta", "image/loader",
+		"topichash", "groups", "groups/offsetslog", "store", "pipeline",
+	}},
 	"cmd/sidecar": {imports: []string{"*"}},
 
-	"test/realkafka": {imports: []string{"*"}, testing: true},
-	"test/simquorum": {imports: []string{"*"}, testing: true},
-	"test/e2e":       {imports: []string{"*"}, testing: true},
-	"test/jvm":       {imports: []string{"*"}, testing: true},
-	"test/bench":     {imports: []string{"*"}, testing: true},
+	"test/realkafka":     {imports: []string{"*"}, testing: true},
+	"test/recorddemo":    {imports: []string{"*"}, testing: true},
+	"test/simquorum":     {imports: []string{"*"}, testing: true},
+	"test/e2e":           {imports: []string{"*"}, testing: true},
+	"test/jvm":           {imports: []string{"*"}, testing: true},
+	"test/bench":         {imports: []string{"*"}, testing: true},
+	"test/bench/compare": {imports: []string{"*"}, testing: true},
+	"test/bench/idle":    {imports: []string{"*"}, testing: true},
 }
 
 // libraries lists modules of others that are kept to a few directories.

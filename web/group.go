@@ -22,13 +22,18 @@ func (s *Server) group(w http.ResponseWriter, r *http.Request) error {
 	if home.Answers && home.Loading {
 		return s.stillLoading(v, id, home.Partition)
 	}
+	l := lookup{coordinator: home.Coordinator}
+	if !v.Assignment.Known {
+		l.loading = api.NotKnown(v)
+	}
 	switch {
+	case l.loading != "" && (home.Answers || isLocal(r)):
+		return l.failure(id, nil)
 	case home.Answers:
 		return fail(http.StatusNotFound, codeNotFound, "no group %.300q", id)
 	case isLocal(r):
 		return fail(http.StatusNotFound, codeNotFound, "no group %.300q among those that this sidecar answers for", id)
 	}
-	l := lookup{coordinator: home.Coordinator}
 	missing := s.peers.ask(r, v, r.URL.EscapedPath(), nil, maxPageBytes).each(l.take)
 	if l.best == nil {
 		return l.failure(id, missing)
@@ -71,7 +76,7 @@ type lookup struct {
 	coordinator kafka.NodeID
 	best        *encodedGroup
 	denied      bool   // by the sidecar that has to know
-	loading     string // what that of a loading partition said
+	loading     string // what one said that does not know yet
 }
 
 func (l *lookup) take(a answer) (more bool, err error) {
@@ -102,9 +107,10 @@ func (l *lookup) take(a answer) (more bool, err error) {
 // failure is the answer if nobody has the group.
 func (l *lookup) failure(id string, missing []api.Missing) error {
 	switch {
+	case l.denied:
 	case l.loading != "":
 		return fail(http.StatusServiceUnavailable, codeLoading, "%s", l.loading)
-	case !l.denied && len(missing) > 0:
+	case len(missing) > 0:
 		f := fail(http.StatusServiceUnavailable, codeIncomplete,
 			"no group %.300q where we could ask; sidecars that did not answer: %d", id, len(missing))
 		f.missing = missing

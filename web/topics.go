@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kraftside/kraftside/image"
+	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/web/api"
 )
@@ -48,6 +49,9 @@ func (s *Server) topics(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) topic(w http.ResponseWriter, r *http.Request) error {
 	name, v := r.PathValue("topic"), s.o.View()
 	t, ok := v.Image.Topics().ByName(name)
+	if !ok && v.Image.Provenance().Offset == kafka.UnknownOffset {
+		return fail(http.StatusServiceUnavailable, codeLoading, "the metadata log is not read yet; see /readyz")
+	}
 	if !ok {
 		return fail(http.StatusNotFound, codeNotFound, "no topic %.300q at metadata offset %d", name, v.Image.Provenance().Offset)
 	}

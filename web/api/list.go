@@ -21,7 +21,8 @@ type Completeness struct {
 }
 
 // Missing is a sidecar that did not answer, or not for all that its broker
-// leads. Broker is -1 for a partition that no broker leads.
+// leads; that may be the one that was asked, which has no host here. Broker is
+// -1 for a sidecar without a broker, and for partitions that no broker leads.
 type Missing struct {
 	Broker kafka.NodeID `json:"broker"`
 	Host   string       `json:"host"`
@@ -31,12 +32,25 @@ type Missing struct {
 // NewCompleteness is that of what v's sidecar answers alone at the given time.
 func NewCompleteness(v *pipeline.View, now time.Time) Completeness {
 	c := Completeness{Missing: []Missing{}, Loading: NewLoading(v, now), OffsetsPartitions: []int32{}}
+	if !v.Assignment.Known {
+		c.Missing = append(c.Missing, Missing{Broker: v.NodeID, Error: NotKnown(v)})
+	}
 	for _, p := range OffsetsPartitions(v) {
 		if p.Answers {
 			c.OffsetsPartitions = append(c.OffsetsPartitions, p.Partition)
 		}
 	}
 	return c
+}
+
+// NotKnown says why a sidecar that has just started, or cannot reach Kafka, has
+// no groups.
+func NotKnown(v *pipeline.View) string {
+	text := "this sidecar does not know yet which partitions of " + kafka.OffsetsTopic + " there are"
+	if p := v.Assignment.Problem; p != nil {
+		text += ": " + p.Error()
+	}
+	return text
 }
 
 // Add joins that of another sidecar's answer.

@@ -16,6 +16,7 @@ const (
 func commands(out *cli.Output) []*cobra.Command {
 	return []*cobra.Command{
 		runCommand(out),
+		demoCommand(out),
 		dumpCommand(out),
 		diffCommand(out),
 		checkCommand(out),

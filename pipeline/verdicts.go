@@ -31,11 +31,11 @@ func (s *state) assessAll() {
 	s.assessDirty()
 }
 
-// assess makes the view of one group. Groups of a partition that is loading
-// are not shown: what is known of them is not true of any time.
+// assess makes the view of one group, if it is another one than before. Groups
+// of a partition that is loading are not shown: what is known of them is not
+// true of any time.
 func (s *state) assess(key groupKey) {
 	delete(s.waiting, key)
-	s.published = false
 	sh := s.shards[key.partition]
 	var g *groups.Group
 	if sh != nil && !sh.hidden {
@@ -51,10 +51,14 @@ func (s *state) assess(key groupKey) {
 		Coordinator: s.coordinators[key.partition].leader,
 		Answer:      s.cache.Assess(s.question(sh, g)),
 	}
-	s.views.Set(key.group, v)
 	if v.Answer.Verdict == topichash.Pending || v.Answer.Verdict == topichash.Unknown {
 		s.waiting[key] = struct{}{}
 	}
+	if old, ok := s.views.Get(key.group); ok && old.same(v) {
+		return
+	}
+	s.published = false
+	s.views.Set(key.group, v)
 	s.persistHash(v)
 }
 
@@ -63,6 +67,7 @@ func (s *state) forgetView(key groupKey) {
 	if v, ok := s.views.Get(key.group); !ok || v.Partition != key.partition {
 		return
 	}
+	s.published = false
 	s.views.Delete(key.group)
 	if s.Store != nil {
 		s.Store.ForgetHash(key.group)

@@ -45,6 +45,11 @@ type Group struct {
 	Answer      topichash.Answer
 }
 
+// same says whether nothing of a group is another than before.
+func (g *Group) same(o *Group) bool {
+	return g.Group == o.Group && g.Partition == o.Partition && g.Coordinator == o.Coordinator && g.Answer.Equal(&o.Answer)
+}
+
 // Partition is how a partition of __consumer_offsets stands.
 type Partition struct {
 	offsetslog.Progress

@@ -82,6 +82,12 @@ type Answer struct {
 	Outdated []string
 }
 
+// Equal compares every field.
+func (a *Answer) Equal(b *Answer) bool {
+	return a.Verdict == b.Verdict && a.Reason == b.Reason && a.Computed == b.Computed && a.Since == b.Since &&
+		slices.Equal(a.Outdated, b.Outdated)
+}
+
 // Assess answers a question. It computes what was dropped of the group's topics.
 func (c *Cache) Assess(q Question) Answer {
 	a := Answer{Verdict: None}

@@ -30,8 +30,12 @@ type download struct {
 }
 
 // openDownload goes on with the piece of the snapshot that dir holds, if there
-// is one, and removes the pieces of others.
+// is one, and removes the pieces of others. It makes dir, if need be: a snapshot
+// has secrets in it.
 func openDownload(dir string, id SnapshotID, node kafka.NodeID) (*download, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
 	d := &download{dir: dir, id: id, node: node}
 	parts, err := filepath.Glob(filepath.Join(dir, "*.part"))
 	if err != nil {

@@ -27,7 +27,7 @@ type QuorumConfig struct {
 	ClusterID string
 	// Dir is where a snapshot is kept while it is downloaded, by the name of
 	// NAME.part. An interrupted download goes on from there, in the next
-	// process too.
+	// process too. It is made when it is needed.
 	Dir string
 	// Dial makes connections, TLS included; nil is plain TCP.
 	Dial DialFunc

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,7 +122,7 @@ func FuzzSnapshot(f *testing.F) {
 }
 
 func TestDownload(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "download")
 	d, err := openDownload(dir, kafkaSnapshot, 1)
 	require.NoError(t, err)
 	require.NoError(t, d.write(0, 10, []byte("0123")))

@@ -9,12 +9,20 @@ import (
 // clean removes the rows that no commit has named: an image that was written
 // ahead when the process ended, and rows of partitions without an offset. Doing
 // it again does no harm, so it need not be synced.
-func clean(db *pebble.DB, generation uint32, partitions map[int32]*partition) error {
+func (e *engine) clean(generation uint32, partitions map[int32]*partition) error {
+	known := make(map[int32]bool, len(partitions))
+	for number, p := range partitions {
+		known[number] = p.known
+	}
+	return e.do(func(db *pebble.DB) error { return clean(db, generation, known) })
+}
+
+func clean(db *pebble.DB, generation uint32, known map[int32]bool) error {
 	b := batch{db.NewBatch()}
 	if err := cleanImages(db, b, generation); err != nil {
 		return err
 	}
-	if err := cleanGroups(db, b, partitions); err != nil {
+	if err := cleanGroups(db, b, known); err != nil {
 		return err
 	}
 	if b.Count() > 0 {
@@ -47,7 +55,7 @@ func cleanRange(db *pebble.DB, b batch, from, to []byte) error {
 	return it.Close()
 }
 
-func cleanGroups(db *pebble.DB, b batch, partitions map[int32]*partition) error {
+func cleanGroups(db *pebble.DB, b batch, known map[int32]bool) error {
 	from, to := family(groupsFamily)
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
@@ -61,7 +69,7 @@ func cleanGroups(db *pebble.DB, b batch, partitions map[int32]*partition) error 
 		}
 		number := int32(binary.BigEndian.Uint32(it.Key()[1:]))
 		from, next := groupsRange(number)
-		if p := partitions[number]; p == nil || !p.known {
+		if !known[number] {
 			b.removeRange(from, next)
 		}
 		valid = it.SeekGE(next)

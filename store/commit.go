@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -125,6 +126,8 @@ func (s *Store) putOffsets(p *pending) {
 
 // write begins to write a batch, if there is room. None may be under way.
 func (s *Store) write(b batch, sync *pebble.WriteOptions, done func()) {
+	number := s.batches + 1
+	b.put(chainKey(nil, number), binary.AppendUvarint(nil, number))
 	s.begin(func(db *pebble.DB) error {
 		if err := s.room(db, b.Len()); err != nil {
 			return err
@@ -133,7 +136,10 @@ func (s *Store) write(b batch, sync *pebble.WriteOptions, done func()) {
 			return err
 		}
 		return b.Close()
-	}, done)
+	}, func() {
+		s.batches = number
+		done()
+	})
 }
 
 func (s *Store) begin(call func(*pebble.DB) error, done func()) {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
@@ -26,15 +25,31 @@ type crash struct {
 // crasher stops the machine before operations on the disk, or rather makes a
 // copy of what would be left of it.
 type crasher struct {
-	mem   *vfs.MemFS
-	every int // of the operations that change the disk
-	store atomic.Pointer[Store]
-	slice atomic.Int64
+	mem      *vfs.MemFS
+	every    int // of the operations that change the disk
+	only     int // this one alone; 0 is any
+	unsynced int // percent, with only
+	store    atomic.Pointer[Store]
+	slice    atomic.Int64
 
 	mu      sync.Mutex
 	rng     *rand.Rand
 	ops     int
 	crashes []crash
+}
+
+// disk is c's file system, stopping where c wants.
+func (c *crasher) disk() vfs.FS { return errorfs.Wrap(cloneable{c.mem}, c) }
+
+// cloneable is a MemFS that may be cloned at any time: its own ReuseForWrite
+// locks twice what CrashClone locks, and meets its end between the two.
+type cloneable struct{ *vfs.MemFS }
+
+func (c cloneable) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := c.Rename(from, to); err != nil {
+		return nil, err
+	}
+	return c.OpenReadWrite(to, category)
 }
 
 func (c *crasher) MaybeError(op errorfs.Op) error {
@@ -44,10 +59,13 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ops++
-	if c.rng.IntN(c.every) > 0 {
+	found := crash{what: fmt.Sprintf("operation %d, %v of %s", c.ops, op.Kind, op.Path), unsyncedPct: c.unsynced}
+	if c.only == 0 {
+		found.unsyncedPct = []int{0, 50, 100}[c.rng.IntN(3)]
+	}
+	if c.only > 0 && c.ops != c.only || c.rng.IntN(c.every) > 0 {
 		return nil
 	}
-	found := crash{what: fmt.Sprintf("operation %d, %v of %s", c.ops, op.Kind, op.Path), unsyncedPct: []int{0, 50, 100}[c.rng.IntN(3)]}
 	if s := c.store.Load(); s != nil {
 		found.atLeast = int(s.Durable().Partitions[0].Next)
 	}
@@ -83,7 +101,7 @@ func crashHistory(t *testing.T, seed uint64, slices, every int) {
 	c := &crasher{mem: mem, every: every, rng: rand.New(rand.NewPCG(seed, 2))}
 	w := newWorld(t, seed)
 	saved := []*world{w.save()}
-	w.store = open(t, memOptions(errorfs.Wrap(mem, c)))
+	w.store = open(t, memOptions(c.disk()))
 	c.store.Store(w.store)
 	checked := 0
 	check := func() {
@@ -125,16 +143,14 @@ func checkCrash(t *testing.T, found crash, saved []*world) {
 
 // strays is the keys of rows that no commit names.
 func strays(t *testing.T, s *Store) (keys []string) {
-	require.NoError(t, s.engine.do(func(db *pebble.DB) error {
-		from, to := imageRange(s.metadata.generation)
-		return scan(db, []byte{0}, []byte{0xFF}, func(key, _ []byte) error {
-			image := key[0] == imageFamily && (string(key) < string(from) || string(key) >= string(to))
-			group := key[0] == groupsFamily && !s.partitions[int32(binary.BigEndian.Uint32(key[1:]))].known
-			if image || group {
-				keys = append(keys, string(key))
-			}
-			return nil
-		})
+	from, to := imageRange(s.metadata.generation)
+	require.NoError(t, s.engine.scan([]byte{0}, []byte{0xFF}, func(key, _ []byte) error {
+		image := key[0] == imageFamily && (string(key) < string(from) || string(key) >= string(to))
+		group := key[0] == groupsFamily && !s.partitions[int32(binary.BigEndian.Uint32(key[1:]))].known
+		if image || group {
+			keys = append(keys, string(key))
+		}
+		return nil
 	}))
 	return keys
 }

@@ -63,7 +63,7 @@ func TestDamagedFiles(t *testing.T) {
 		o.tune = func(p *pebble.Options) { p.Levels[0].BlockSize, p.DisableTableStats = 100, true }
 		return o
 	})
-	require.Greater(t, told["found by a Load"], 5)
+	require.NotZero(t, told["found by a Load"])
 }
 
 func damageAll(t *testing.T, options func(vfs.FS) Options) map[string]int {
@@ -170,6 +170,8 @@ func TestBadRows(t *testing.T) {
 		"topic key":            {"I\x00\x00\x00\x01t0123", ""},
 		"chunk":                {"I\x00\x00\x00\x01t0123456789abcdef\x00\x00\x00\x01", "XX"},
 		"group row":            {"G\x00\x00\x00\x00\x02", ""},
+		"batch number":         {"C\x00\x00\x00\x09", "\x08"},
+		"batch":                {"C\x00\x00\x00\x09", "\x09"},
 		"group value":          {"G\x00\x00\x00\x00\x01key", "\xff"},
 		"hash":                 {"Hgroup", "x"},
 	} {

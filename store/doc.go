@@ -26,4 +26,15 @@
 //
 // The clock is the caller's: the time in MaybeCommit. Only a disk that does not
 // answer is noticed by a clock of the store's own.
+//
+// # Non-obvious
+//
+//   - Pebble never sees a failed write: see guard. A database that failed is left
+//     as it is, with its goroutines, and another is opened beside it.
+//   - What the engine's goroutine does may go on after the caller has given it up
+//     as failed. So the two share nothing but what they pass each other.
+//   - Every batch has a number, because a damaged manifest makes Pebble lose some
+//     in the middle without a word: see chain.
+//   - The clock that patience is measured by is the system's, and not the caller's,
+//     which may jump.
 package store

@@ -105,7 +105,7 @@ func (e *engine) try(call func(*pebble.DB) error) (err error) {
 	return call(e.db)
 }
 
-// start begins a call. The one before must have ended or failed.
+// start begins a call. The one before must have ended.
 func (e *engine) start(call func(*pebble.DB) error) { e.calls <- call }
 
 // poll returns the result of the call; false if it is under way.
@@ -140,7 +140,9 @@ func (e *engine) wait(patience time.Duration) error {
 
 var errLate = fmt.Errorf("%w: it does not answer", ErrDisk)
 
-// do makes a call.
+// do makes a call. What the call shares with the caller it may only write, and
+// the caller only read once the call has succeeded: after a failure it may be
+// under way still.
 func (e *engine) do(call func(*pebble.DB) error) error {
 	e.start(call)
 	return e.wait(0)

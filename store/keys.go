@@ -18,6 +18,7 @@ const (
 	groupsFamily  = 'G'
 	hashFamily    = 'H'
 	modelFamily   = 'T'
+	chainFamily   = 'C'
 )
 
 var (

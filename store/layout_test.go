@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +16,7 @@ import (
 	"github.com/kraftside/kraftside/topichash"
 )
 
-// The files under testdata show the rows of docs/format/store.md. Commands:
+// The files under testdata/layout show the rows of docs/format/store.md. Commands:
 //
 //	replay                  records, one a line, become one delta of the image
 //	snapshot                the same, as a snapshot
@@ -31,7 +30,7 @@ import (
 //	rows [family=X]         every row
 //	reopen                  and what is durable then
 func TestLayout(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/layout", func(t *testing.T, path string) {
 		l := &layout{t: t, fs: vfs.NewMem(), image: image.Empty()}
 		l.store = open(t, memOptions(l.fs))
 		datadriven.RunTest(t, path, l.run)
@@ -133,13 +132,11 @@ func (l *layout) group(c *datadriven.TestData, partition int32) {
 
 func (l *layout) rows(family string) string {
 	var b strings.Builder
-	require.NoError(l.t, l.store.engine.do(func(db *pebble.DB) error {
-		return scan(db, []byte{0}, []byte{0xFF}, func(key, value []byte) error {
-			if strings.HasPrefix(string(key), family) {
-				fmt.Fprintf(&b, "%q\n    %q\n", key, value)
-			}
-			return nil
-		})
+	require.NoError(l.t, l.store.engine.scan([]byte{0}, []byte{0xFF}, func(key, value []byte) error {
+		if strings.HasPrefix(string(key), family) {
+			fmt.Fprintf(&b, "%q\n    %q\n", key, value)
+		}
+		return nil
 	}))
 	return b.String()
 }

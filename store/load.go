@@ -8,8 +8,6 @@ import (
 	"iter"
 	"unsafe"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/kraftside/kraftside/delta"
 	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/image"
@@ -25,9 +23,9 @@ func (s *Store) LoadImage() (*image.MetadataImage, error) {
 		return m, nil
 	}
 	r := delta.NewRestore()
-	err := s.load("image", func(db *pebble.DB) error {
+	err := s.load("image", func(e *engine) error {
 		from, to := imageRange(s.metadata.generation)
-		return scan(db, from, to, func(key, value []byte) error { return restoreRow(r, key[len(from):], value) })
+		return e.scan(from, to, func(key, value []byte) error { return restoreRow(r, key[len(from):], value) })
 	})
 	if err != nil {
 		return m, err
@@ -76,9 +74,9 @@ func (s *Store) LoadGroups(partition int32, restore func(iter.Seq[groups.Row]) e
 	if p == nil || !p.known {
 		return PartitionOffset{}, false, nil
 	}
-	err := s.load(fmt.Sprintf("partition %d of %s", partition, kafka.OffsetsTopic), func(db *pebble.DB) error {
+	err := s.load(fmt.Sprintf("partition %d of %s", partition, kafka.OffsetsTopic), func(e *engine) error {
 		var failed error
-		err := restore(func(yield func(groups.Row) bool) { failed = scanGroups(db, partition, yield) })
+		err := restore(func(yield func(groups.Row) bool) { failed = e.scanGroups(partition, yield) })
 		if failed != nil {
 			return failed
 		}
@@ -92,16 +90,16 @@ func (s *Store) LoadGroups(partition int32, restore func(iter.Seq[groups.Row]) e
 }
 
 // scanGroups yields rows until the end, or until yield has enough.
-func scanGroups(db *pebble.DB, partition int32, yield func(groups.Row) bool) error {
+func (e *engine) scanGroups(partition int32, yield func(groups.Row) bool) error {
 	from, to := groupsRange(partition)
-	err := scan(db, from, to, func(key, value []byte) error {
+	err := e.scan(from, to, func(key, value []byte) error {
 		row, err := readGroupRow(key[len(from):], value)
 		if err == nil && !yield(row) {
 			return errEnough
 		}
 		return err
 	})
-	if err == errEnough {
+	if errors.Is(err, errEnough) {
 		return nil
 	}
 	return err
@@ -113,8 +111,8 @@ var errEnough = errors.New("enough rows") // ends a scan
 func (s *Store) LoadModel() (map[string][]byte, error) {
 	model := map[string][]byte{}
 	from, to := family(modelFamily)
-	return model, s.load("hash model", func(db *pebble.DB) error {
-		return scan(db, from, to, func(key, value []byte) error {
+	return model, s.load("hash model", func(e *engine) error {
+		return e.scan(from, to, func(key, value []byte) error {
 			model[string(key[1:])] = bytes.Clone(value)
 			return nil
 		})
@@ -125,43 +123,24 @@ func (s *Store) LoadModel() (map[string][]byte, error) {
 func (s *Store) LoadHashes() (map[string]HashRecord, error) {
 	hashes := map[string]HashRecord{}
 	from, to := family(hashFamily)
-	return hashes, s.load("hashes", func(db *pebble.DB) error {
-		return scan(db, from, to, func(key, value []byte) (err error) {
+	return hashes, s.load("hashes", func(e *engine) error {
+		return e.scan(from, to, func(key, value []byte) (err error) {
 			hashes[string(key[1:])], err = readHashRecord(value)
 			return err
 		})
 	})
 }
 
-// load reads on the engine's goroutine. The caller waits however long it takes.
-func (s *Store) load(what string, read func(*pebble.DB) error) error {
+// load reads. The caller waits however long it takes.
+func (s *Store) load(what string, read func(*engine) error) error {
 	s.await()
 	if s.engine == nil {
 		return fmt.Errorf("load the %s: %w: %w", what, ErrStopped, s.halt)
 	}
-	if err := s.engine.do(read); err != nil {
+	if err := read(s.engine); err != nil {
 		err = fmt.Errorf("load the %s: %w", what, err)
 		s.stop(err)
 		return err
 	}
 	return nil
-}
-
-// scan calls row with every row of a range, in the order of the keys. Both
-// slices are valid during the call.
-func scan(db *pebble.DB, from, to []byte, row func(key, value []byte) error) error {
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
-	if err != nil {
-		return err
-	}
-	for valid := it.First(); valid && err == nil; valid = it.Next() {
-		var value []byte
-		if value, err = it.ValueAndErr(); err == nil {
-			err = row(it.Key(), value)
-		}
-	}
-	if closing := it.Close(); err == nil {
-		err = closing
-	}
-	return err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -31,7 +32,7 @@ func Open(dir string, o Options) (*Store, *Warning, error) {
 	if err := o.Validate(); err != nil {
 		return nil, nil, err
 	}
-	s := &Store{o: o.withDefaults(), now: o.Now}
+	s := &Store{o: o.withDefaults(), wanted: o.ClusterID, now: o.Now}
 	var err error
 	if s.directory, err = openDirectory(s.o.FS, dir); err != nil {
 		return nil, nil, err
@@ -89,14 +90,18 @@ func (s *Store) openDatabase() error {
 		return err
 	}
 	var c contents
-	if err := e.do(func(db *pebble.DB) error { return c.read(db, s.o) }); err != nil {
+	if err := c.read(e, s.o.Now); err != nil {
 		return errors.Join(err, e.close())
 	}
 	s.engine = e
-	s.cluster, s.metadata, s.stored, s.partitions, s.generation = c.cluster, c.metadata, c.metadata, c.partitions, c.generation
+	s.cluster, s.metadata, s.stored, s.partitions = c.cluster, c.metadata, c.metadata, c.partitions
+	s.generation, s.batches = c.generation, c.batches
 	s.durable.Store(s.offsets())
 	s.pending = s.newPending()
-	if err := s.SetClusterID(s.o.ClusterID); s.o.ClusterID != "" && err != nil {
+	if s.wanted == "" {
+		return nil
+	}
+	if err := s.SetClusterID(s.wanted); err != nil {
 		s.engine = nil
 		return errors.Join(err, e.close())
 	}
@@ -109,47 +114,68 @@ type contents struct {
 	metadata   metadataRow
 	partitions map[int32]*partition
 	generation uint32
+	batches    uint64
 }
 
 // read reads the contents, and removes rows that no commit has named.
-func (c *contents) read(db *pebble.DB, o Options) error {
+func (c *contents) read(e *engine, now time.Time) error {
 	c.partitions = map[int32]*partition{}
-	fresh, err := isFresh(db)
+	fresh, err := e.isFresh()
 	if err != nil {
 		return err
 	}
 	if fresh {
-		return db.Set(createdKey, binary.AppendVarint(nil, o.Now.UnixMilli()), pebble.Sync)
+		created := binary.AppendVarint(nil, now.UnixMilli())
+		return e.do(func(db *pebble.DB) error { return db.Set(createdKey, created, pebble.Sync) })
 	}
-	from, to := family(metaFamily)
-	if err := scan(db, from, to, c.meta); err != nil {
+	numbers := newChain()
+	from, to := family(chainFamily)
+	if err := errors.Join(e.scan(from, to, numbers.add), numbers.check()); err != nil {
+		return err
+	}
+	c.batches = numbers.last
+	from, to = family(metaFamily)
+	if err := e.scan(from, to, c.meta); err != nil {
 		return err
 	}
 	from, to = family(offsetsFamily)
-	if err := scan(db, from, to, c.offset); err != nil {
+	if err := e.scan(from, to, c.offset); err != nil {
 		return err
 	}
-	if c.generation, err = lastGeneration(db); err != nil {
+	last, err := e.lastGeneration()
+	if err != nil {
 		return err
 	}
-	c.generation = max(c.generation, c.metadata.generation)
-	return clean(db, c.metadata.generation, c.partitions)
+	c.generation = max(last, c.metadata.generation)
+	return e.clean(c.metadata.generation, c.partitions)
 }
 
 // isFresh says whether nothing was ever written. A database that was made has
 // a row that says when.
-func isFresh(db *pebble.DB) (bool, error) {
-	_, closer, err := db.Get(createdKey)
-	if err == nil {
-		return false, closer.Close()
-	}
-	if !errors.Is(err, pebble.ErrNotFound) {
-		return false, err
-	}
-	err = scan(db, []byte{0}, []byte{0xFF}, func([]byte, []byte) error {
-		return damaged("there are rows and not the one that comes first")
+func (e *engine) isFresh() (bool, error) {
+	var created, any bool
+	err := e.do(func(db *pebble.DB) error {
+		_, closer, err := db.Get(createdKey)
+		if created = err == nil; created {
+			return closer.Close()
+		}
+		if !errors.Is(err, pebble.ErrNotFound) {
+			return err
+		}
+		it, err := db.NewIter(nil)
+		if err != nil {
+			return err
+		}
+		any = it.First()
+		return it.Close()
 	})
-	return err == nil, err
+	switch {
+	case err != nil:
+		return false, err
+	case any:
+		return false, damaged("there are rows and not the one that comes first")
+	}
+	return !created, nil
 }
 
 func (c *contents) meta(key, value []byte) error {
@@ -182,16 +208,22 @@ func (c *contents) offset(key, value []byte) (err error) {
 }
 
 // lastGeneration is the highest generation that has rows.
-func lastGeneration(db *pebble.DB) (uint32, error) {
-	from, to := family(imageFamily)
-	it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+func (e *engine) lastGeneration() (uint32, error) {
+	var last uint32
+	err := e.do(func(db *pebble.DB) error {
+		from, to := family(imageFamily)
+		it, err := db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+		if err != nil {
+			return err
+		}
+		if it.Last() {
+			r := rowReader{rest: it.Key()[1:]}
+			last = r.fixed32()
+		}
+		return it.Close()
+	})
 	if err != nil {
 		return 0, err
 	}
-	var last uint32
-	if it.Last() {
-		r := rowReader{rest: it.Key()[1:]}
-		last = r.fixed32()
-	}
-	return last, it.Close()
+	return last, nil
 }

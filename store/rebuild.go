@@ -69,11 +69,15 @@ func (s *Store) restart() (warning *Warning, err error) {
 // makeRoom removes what attempts before have left behind and, where old and
 // new image might not go side by side, the old one.
 func (s *Store) makeRoom() {
-	var tight bool
+	if err := s.engine.clean(s.metadata.generation, s.partitions); err != nil {
+		s.stop(err)
+		return
+	}
+	tight := false
 	s.begin(func(db *pebble.DB) error {
-		tight = s.measure(db) > s.o.MaxBytes/2
-		return clean(db, s.metadata.generation, s.partitions)
-	}, func() {})
+		s.measure(db)
+		return nil
+	}, func() { tight = s.used.Load() > s.o.MaxBytes/2 })
 	s.await()
 	if !tight || s.halt != nil {
 		return

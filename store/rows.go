@@ -212,9 +212,14 @@ func (r *rowReader) int32() int32 {
 	return int32(v)
 }
 
-func (r *rowReader) uint32() uint32 {
+func (r *rowReader) uint64() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	r.skip(n)
+	return v
+}
+
+func (r *rowReader) uint32() uint32 {
+	v := r.uint64()
 	r.bad = r.bad || v > 1<<32-1
 	return uint32(v)
 }

@@ -13,6 +13,7 @@ import (
 // See the package's comment for who may call it.
 type Store struct {
 	o         Options
+	wanted    string // the cluster that the logs are of; empty if it is not known
 	directory *directory
 	cache     *pebble.Cache
 
@@ -29,6 +30,7 @@ type Store struct {
 	stored     metadataRow
 	partitions map[int32]*partition
 	generation uint32 // the highest that was used
+	batches    uint64 // the number of the last one that was written
 
 	pending  pending
 	flight   *flight
@@ -84,7 +86,7 @@ func (s *Store) SetClusterID(id string) error {
 			s.set(clusterKey, []byte(id))
 		}
 	}
-	s.o.ClusterID = id
+	s.wanted = id
 	if s.cluster != id {
 		return &MismatchError{Dir: s.directory.path, Cluster: s.cluster, WantCluster: id}
 	}
@@ -124,7 +126,7 @@ func (s *Store) offsets() *Offsets {
 
 // forget makes the store one with nothing in it.
 func (s *Store) forget() {
-	s.cluster, s.metadata, s.stored, s.generation = "", metadataRow{}, metadataRow{}, 0
+	s.cluster, s.metadata, s.stored, s.generation, s.batches = "", metadataRow{}, metadataRow{}, 0, 0
 	s.partitions = map[int32]*partition{}
 	s.durable.Store(s.offsets())
 }

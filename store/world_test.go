@@ -131,7 +131,7 @@ func (w *world) record() []record.Message {
 		return append([]record.Message{&record.TopicRecord{TopicID: id, Name: name}}, w.newPartitions(id)...)
 	case 3, 4:
 		leader := broker
-		return []record.Message{&record.PartitionChangeRecord{TopicID: id, PartitionID: w.rng.Int32N(300), Leader: leader, Isr: []int32{leader}, LeaderRecoveryState: -1}}
+		return []record.Message{&record.PartitionChangeRecord{TopicID: id, PartitionID: []int32{0, 1, 256}[w.rng.IntN(3)], Leader: leader, Isr: []int32{leader}, LeaderRecoveryState: -1}}
 	case 5:
 		return []record.Message{&record.RemoveTopicRecord{TopicID: id}}
 	case 6:
@@ -155,12 +155,9 @@ func (w *world) record() []record.Message {
 	return []record.Message{&record.ProducerIdsRecord{NextProducerID: w.rng.Int64N(1000)}}
 }
 
+// newPartitions has holes between the chunks, so that it stays small.
 func (w *world) newPartitions(id kafka.UUID) (list []record.Message) {
-	n := w.rng.Int32N(4)
-	if w.rng.IntN(4) == 0 {
-		n = 250 + w.rng.Int32N(300)
-	}
-	for p := range n {
+	for _, p := range []int32{0, 1, 2, 255, 256, 257, 600}[:w.rng.IntN(8)] {
 		a := w.rng.Int32N(5)
 		list = append(list, &record.PartitionRecord{
 			TopicID: id, PartitionID: p, Replicas: []int32{a, (a + 1) % 5}, Isr: []int32{a}, Leader: a, LeaderEpoch: w.rng.Int32N(1000),

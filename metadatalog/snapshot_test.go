@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -173,8 +174,15 @@ func TestDownloadDropsAPieceThatIsTooLong(t *testing.T) {
 }
 
 func TestDownloadWithoutRoom(t *testing.T) {
-	d, err := openDownload(t.TempDir()+"/missing", kafkaSnapshot, 1)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := openDownload(filepath.Join(file, "download"), kafkaSnapshot, 1)
+	require.ErrorIs(t, err, syscall.ENOTDIR)
+
+	dir := filepath.Join(t.TempDir(), "download")
+	d, err := openDownload(dir, kafkaSnapshot, 1)
 	require.NoError(t, err)
+	require.NoError(t, os.Remove(dir))
 	require.ErrorIs(t, d.write(0, 10, []byte("0123")), os.ErrNotExist)
 	require.Equal(t, kafka.NodeID(1), d.node)
 }

@@ -87,6 +87,12 @@ var layers = map[string]layer{
 		"internal/cli", "internal/recordbatch", "metadatalog", "image", "delta", "image/loader",
 		"topichash", "groups", "groups/offsetslog", "store", "pipeline",
 	}},
+	"internal/ask":    {imports: []string{"internal/cli", "web/api"}},
+	"internal/answer": {imports: []string{"internal/cli", "topichash", "pipeline", "web/api"}},
+	"internal/offline": {imports: []string{
+		"internal/ask", "internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "metadatalog/record", "metadatalog",
+		"image/loader", "groups", "groups/offsetslog", "pipeline", "web", "web/api",
+	}},
 	"cmd/sidecar": {imports: []string{"*"}},
 
 	"test/realkafka":     {imports: []string{"*"}, testing: true},

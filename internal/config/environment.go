@@ -27,6 +27,27 @@ var (
 // testVariables are those of the project's own tests, which may start `run`.
 var testVariables = []string{variablePrefix + "CACHE", variablePrefix + "KAFKA_VERSIONS"}
 
+// ClientVariables are those of the commands that ask a sidecar, by flag. They
+// may stand in the environment of a sidecar, for commands that are run beside
+// it.
+var ClientVariables = map[string]string{
+	"server":      variablePrefix + "SERVER",
+	"token-file":  variablePrefix + "SERVER_TOKEN_FILE",
+	"ca-file":     variablePrefix + "SERVER_CA_FILE",
+	"cert-file":   variablePrefix + "SERVER_CERT_FILE",
+	"key-file":    variablePrefix + "SERVER_KEY_FILE",
+	"server-name": variablePrefix + "SERVER_NAME",
+}
+
+func isClients(name string) bool {
+	for _, variable := range ClientVariables {
+		if name == variable {
+			return true
+		}
+	}
+	return false
+}
+
 func (k *keys) readEnvironment(environ []string) (environment, error) {
 	env := environment{texts: map[string]string{}}
 	names := k.variables()
@@ -58,7 +79,7 @@ func (k *keys) variables() map[string]string {
 }
 
 func isForeign(name, text string) bool {
-	return slices.Contains(testVariables, name) || serviceName.MatchString(name) || strings.HasSuffix(name, "_PORT") && serviceValue.MatchString(text)
+	return slices.Contains(testVariables, name) || isClients(name) || serviceName.MatchString(name) || strings.HasSuffix(name, "_PORT") && serviceValue.MatchString(text)
 }
 
 func (k *keys) loadEnvironment(env environment) error {

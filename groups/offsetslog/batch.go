@@ -53,6 +53,9 @@ func (b *Batch) reset(partition int32, batch *recordbatch.Batch, decoder *record
 	*b = Batch{Partition: partition, Epoch: batch.LeaderEpoch, Next: batch.NextOffset(), batch: *batch, decoder: decoder}
 }
 
+// Size is the number of bytes of the batch as it lies in the log.
+func (b *Batch) Size() int { return b.batch.Size }
+
 // MaxTimestamp is the latest time of its entries, in milliseconds since 1970,
 // as the header says; negative if they have none.
 func (b *Batch) MaxTimestamp() int64 { return b.batch.MaxTimestamp }

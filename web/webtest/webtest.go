@@ -31,6 +31,11 @@ import (
 // goes on by a second with every batch.
 type Cluster struct {
 	*pipeline.Pipeline
+	// Written, unless nil, is given each batch as it would lie in the log: of
+	// a partition of __consumer_offsets, or of offsetslog.NoPartition, which
+	// stands for the metadata log.
+	Written func(partition int32, batch []byte)
+
 	tb      testing.TB
 	options pipeline.Options
 	now     time.Time
@@ -69,6 +74,7 @@ func (c *Cluster) Metadata(lines ...string) {
 	}
 	b := c.batch(c.next, 1, nil, values)
 	require.NoError(c.tb, c.MetadataSink().Append(&b))
+	c.written(offsetslog.NoPartition, &b)
 	c.next = b.NextOffset()
 	c.MetadataProgress(metadatalog.Progress{})
 	c.assign()
@@ -136,8 +142,15 @@ func (c *Cluster) append(partition int32, lines []string) {
 		keys, values = append(keys, key), append(values, value)
 	}
 	b := c.batch(c.offsets[partition], 0, keys, values)
+	c.written(partition, &b)
 	require.NoError(c.tb, c.GroupsSink().Append(offsetslog.NewBatch(partition, &b, new(recordbatch.Decoder))))
 	c.offsets[partition] = b.NextOffset()
+}
+
+func (c *Cluster) written(partition int32, b *recordbatch.Batch) {
+	if c.Written != nil {
+		c.Written(partition, b.Bytes())
+	}
 }
 
 // GroupsProgress says how a partition stands, which is at the end of what was

@@ -1,0 +1,102 @@
+package offline
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/internal/ask"
+	"github.com/kraftside/kraftside/internal/cli"
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/pipeline"
+	"github.com/kraftside/kraftside/web/api"
+)
+
+// Groups are those that the query selects, by id.
+func (f *Files) Groups(ctx context.Context, q ask.Query) (*api.Groups[api.Group], error) {
+	return f.groups(f.client.Groups(ctx, q))
+}
+
+// Verify are the groups whose verdict is neither match nor none, by id.
+func (f *Files) Verify(ctx context.Context) (*api.Groups[api.Group], error) {
+	return f.groups(f.client.Verify(ctx))
+}
+
+func (f *Files) groups(answer *api.Groups[api.Group], err error) (*api.Groups[api.Group], error) {
+	if err == nil {
+		answer.Missing = f.lacks
+	}
+	return answer, err
+}
+
+// Topics are all topics, by name.
+func (f *Files) Topics(ctx context.Context) (*api.TopicList[api.Topic], error) {
+	answer, err := f.client.Topics(ctx)
+	if err == nil {
+		answer.Missing = f.lacks
+	}
+	return answer, err
+}
+
+// Topic is one topic.
+func (f *Files) Topic(ctx context.Context, name string) (*api.OneTopic, error) {
+	answer, err := f.client.Topic(ctx, name)
+	if err == nil {
+		answer.Missing = f.lacks
+	}
+	return answer, err
+}
+
+// Status is what the files say of the cluster. Whether a sidecar is ready is
+// no matter of files.
+func (f *Files) Status(ctx context.Context) (*api.Status, error) {
+	answer, err := f.client.Status(ctx)
+	if err == nil {
+		answer.Missing, answer.Ready, answer.Reasons = f.lacks, true, nil
+	}
+	return answer, err
+}
+
+// Group is one group. The error is NotFound only if the partition that it
+// would be in was read.
+func (f *Files) Group(ctx context.Context, id string) (*api.Group, error) {
+	g, err := f.client.Group(ctx, id)
+	if err == nil || cli.ExitCode(err) != cli.NotFound {
+		return g, err
+	}
+	topic, ok := f.view.Image.Topics().ByName(kafka.OffsetsTopic)
+	if !ok || topic.NumPartitions() == 0 {
+		return nil, err
+	}
+	number := groups.PartitionFor(id, int32(topic.NumPartitions()))
+	if _, read := f.view.Partition(number); !read {
+		return nil, cli.Errorf(cli.Incomplete, "group %s would be in partition %d of %s, which is in no --offsets-dir",
+			cli.Name(id), number, kafka.OffsetsTopic)
+	}
+	return nil, err
+}
+
+// lacking are the partitions of __consumer_offsets that were not given, by the
+// broker that leads them.
+func lacking(v *pipeline.View) []api.Missing {
+	topic, ok := v.Image.Topics().ByName(kafka.OffsetsTopic)
+	if !ok {
+		return nil
+	}
+	partitions := make(map[kafka.NodeID][]int32)
+	for number, p := range topic.Partitions() {
+		if _, read := v.Partition(number); !read {
+			partitions[p.Leader] = append(partitions[p.Leader], number)
+		}
+	}
+	var missing []api.Missing
+	for leader, numbers := range partitions {
+		missing = append(missing, api.Missing{
+			Broker: leader, Error: fmt.Sprintf("partitions %v of %s are in no --offsets-dir", numbers, kafka.OffsetsTopic),
+		})
+	}
+	slices.SortFunc(missing, func(a, b api.Missing) int { return cmp.Compare(a.Broker, b.Broker) })
+	return missing
+}

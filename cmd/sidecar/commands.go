@@ -17,6 +17,10 @@ func commands(out *cli.Output) []*cobra.Command {
 	return []*cobra.Command{
 		runCommand(out),
 		demoCommand(out),
+		statusCommand(out),
+		groupsCommand(out),
+		topicsCommand(out),
+		verifyCommand(out),
 		dumpCommand(out),
 		diffCommand(out),
 		checkCommand(out),

@@ -30,10 +30,12 @@ type outcome struct {
 
 // runLine runs a command line, split at spaces, as a process in a pipe would
 // that was started on 14 November 2023 in a zone called CET.
-func runLine(line string) outcome {
+func runLine(line string) outcome { return runArgs(strings.Fields(line)) }
+
+func runArgs(args []string) outcome {
 	var stdout, stderr bytes.Buffer
 	now := time.Date(2023, 11, 14, 22, 30, 0, 0, time.UTC)
-	code := run(strings.Fields(line), &cli.Output{
+	code := run(args, &cli.Output{
 		Out: &stdout, Err: &stderr, Format: cli.TextFormat,
 		Clock: cli.Clock{Now: now, Zone: time.FixedZone("CET", 3600)},
 		Now:   func() time.Time { return now },

@@ -35,7 +35,7 @@ var (
 // pages asks a server for a list, to its end. name is that of an element; a
 // list is in the order of names, by which one without an end is told.
 func pages[E any](ctx context.Context, c *Client, s *server, path string, q url.Values, name func(*E) string) (*list[E], error) {
-	all, total := &list[E]{}, int64(0)
+	all, total := &list[E]{items: []E{}}, int64(0)
 	q.Set("limit", "1000")
 	for first := true; ; first = false {
 		var p page[E]
@@ -124,8 +124,8 @@ func together[E any](ctx context.Context, c *Client, results []result[*list[E]],
 }
 
 // merge makes the items of one list of those of several.
-func merge[E any](lists []*list[E], name func(*E) string, pick func(a, b *E) E) (merged []E) {
-	var all []E
+func merge[E any](lists []*list[E], name func(*E) string, pick func(a, b *E) E) []E {
+	all, merged := []E{}, []E{}
 	for _, l := range lists {
 		all = append(all, l.items...)
 	}

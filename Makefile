@@ -4,7 +4,7 @@
 GO          ?= go
 FUZZTIME    ?= 20s
 KAFKA       ?= 4.4.0
-E2E         ?= ./test/e2e ./metadatalog ./groups/offsetslog ./internal/dump ./test/realkafka ./test/jvm ./test/recorddemo
+E2E         ?= ./test/e2e ./cmd/sidecar ./metadatalog ./groups/offsetslog ./internal/dump ./test/realkafka ./test/jvm ./test/recorddemo
 BENCHFLAGS  ?=
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 

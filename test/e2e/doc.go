@@ -1,0 +1,11 @@
+// Package e2e runs sidecars beside released Kafka, with real members in real
+// groups, and holds every hash that they show against the broker's own log and
+// against Kafka's own classes.
+//
+// A release has one cluster of three controllers and three brokers, which its
+// scenarios share: each begins with the cluster as the one before left it. What
+// a sidecar says is sampled all the time, so that a scenario can tell which
+// verdicts a group had before, during and after an event. The tests need the
+// build tag e2e, Java and Maven; -kafka and $KRAFTSIDE_KAFKA_VERSIONS choose
+// releases.
+package e2e

@@ -176,6 +176,28 @@ func (l *coordinatorLog) typesOf(group string) []record.Type {
 	return slices.Clone(l.records[group])
 }
 
+// replay is the state of a partition by the records below an offset; an error
+// while they have not all been read.
+func (l *coordinatorLog) replay(partition int32, next kafka.Offset, o groups.Options) (*groups.Shard, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.entries[partition]
+	if next > 0 && (len(all) == 0 || all[len(all)-1].Offset < next-1) {
+		return nil, fmt.Errorf("partition %d is not read up to offset %d", partition, next)
+	}
+	s := groups.NewShard(partition, o)
+	for i := range all {
+		switch e := &all[i]; {
+		case e.Offset >= next:
+		case e.End != offsetslog.NoEnd:
+			s.EndTransaction(e.ProducerID, e.End == offsetslog.Commit)
+		default:
+			s.Replay(&e.Record)
+		}
+	}
+	return s, nil
+}
+
 func (l *coordinatorLog) mustNewest(t testing.TB, group string) storedHash {
 	t.Helper()
 	h, ok := l.newest(group)

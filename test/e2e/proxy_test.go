@@ -221,6 +221,12 @@ func (p *proxy) requests(key int16) (all []kmsg.Request) {
 	return all
 }
 
+func (p *proxy) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = nil
+}
+
 // metadataFetches lists from where the metadata log was fetched. The request
 // that only asks who leads is not among them: it has epoch 0.
 func (p *proxy) metadataFetches() (all []metadatalog.Position) {
@@ -233,4 +239,20 @@ func (p *proxy) metadataFetches() (all []metadatalog.Position) {
 		}
 	}
 	return all
+}
+
+// groupFetches lists the first offset that was fetched of each partition of
+// __consumer_offsets.
+func (p *proxy) groupFetches() map[int32]kafka.Offset {
+	first := map[int32]kafka.Offset{}
+	for _, r := range p.requests(kmsg.NewPtrFetchRequest().Key()) {
+		for _, topic := range r.(*kmsg.FetchRequest).Topics {
+			for _, one := range topic.Partitions {
+				if _, seen := first[one.Partition]; !seen && topic.TopicID != kafka.MetadataTopicID {
+					first[one.Partition] = kafka.Offset(one.FetchOffset)
+				}
+			}
+		}
+	}
+	return first
 }

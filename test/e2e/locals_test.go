@@ -54,8 +54,13 @@ func (c *cast) localSidecars(t *testing.T) {
 	locals := c.locals(t)
 	hides, loads := map[int32]int{}, map[int32]map[int32]time.Time{}
 	for id, b := range locals {
+		eventually(t, fmt.Sprintf("sidecar %d follows every partition", id), func() error {
+			if n := len(b.loadedAt()); n != offsetsPartitions {
+				return fmt.Errorf("it follows %d of %d", n, offsetsPartitions)
+			}
+			return nil
+		})
 		hides[id], loads[id] = b.hides(), b.loadedAt()
-		require.Len(t, loads[id], offsetsPartitions, "partitions that sidecar %d follows", id)
 	}
 	for _, g := range c.groups() {
 		partition := c.log.mustNewest(t, g.id).Partition

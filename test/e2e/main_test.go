@@ -6,6 +6,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,9 @@ func versions(t *testing.T) []string {
 	}
 	return asked
 }
+
+// hasNewest says whether the newest release is among those that were asked for.
+func hasNewest(t *testing.T) bool { return slices.Contains(versions(t), jvm.Newest) }
 
 const (
 	// patience is how long anything that a test waits for may take. On a

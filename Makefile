@@ -23,16 +23,16 @@ build: ## compile every package
 test: unit e2e ## run all tests, those on released Kafka included
 
 unit: ## run the tests that need nothing but Go
-	$(GO) test -tags invariants ./...
+	$(GO) test -tags detectors ./...
 
 stories: ## run the long stories on released Kafka (KAFKA=4.4.0), which test leaves out until they are steady
 	$(MAKE) e2e E2E="./test/e2e ./cmd/sidecar"
 
 e2e: ## run the tests of the packages on released Kafka
-	KRAFTSIDE_KAFKA_VERSIONS=$(KAFKA) $(GO) test -tags e2e,invariants -count 1 -timeout 25m -p 1 $(E2E)
+	KRAFTSIDE_KAFKA_VERSIONS=$(KAFKA) $(GO) test -tags e2e,detectors -count 1 -timeout 25m -p 1 $(E2E)
 
 race: ## run all tests under the race detector
-	CGO_ENABLED=1 $(GO) test -tags invariants -race ./...
+	CGO_ENABLED=1 $(GO) test -tags detectors -race ./...
 
 lint: ## gofmt, go vet and staticcheck, with and without the e2e tag
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kraftside/kraftside/delta"
+	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/metadatalog/record"
@@ -87,4 +88,52 @@ func BenchmarkOpen(b *testing.B) {
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(load.Milliseconds())/float64(b.N), "load-ms/op")
+}
+
+// BenchmarkCommit makes one change of a partition of the large image durable.
+func BenchmarkCommit(b *testing.B) {
+	m := largeImage(b)
+	s, _, err := Open(b.TempDir(), Options{})
+	require.NoError(b, err)
+	s.Metadata(snapshotOf(b, m))
+	require.NoError(b, s.Flush())
+	change := &record.PartitionChangeRecord{LeaderRecoveryState: -1}
+	for t := range m.Topics().All() {
+		change.TopicID = t.ID()
+		break
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		d := delta.New(m)
+		change.Leader = int32(i % 3)
+		require.NoError(b, d.Replay(change))
+		at := m.Provenance()
+		at.Offset++
+		m = d.Apply(at)
+		s.Metadata(d)
+		require.NoError(b, s.Flush())
+	}
+	require.NoError(b, s.Close())
+}
+
+// BenchmarkGroup takes the effect of one committed offset.
+func BenchmarkGroup(b *testing.B) {
+	s, _, err := Open(b.TempDir(), Options{})
+	require.NoError(b, err)
+	s.GroupsStart(0)
+	key := make([]byte, 60)
+	effects := []groups.Effect{{Row: groups.Row{Kind: groups.RowRecord, ProducerID: -1, Key: key, Value: make([]byte, 40)}}}
+	now := time.Now()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		binary.BigEndian.PutUint32(key[40:], uint32(i%100_000))
+		effects[0].Offset = kafka.Offset(i)
+		s.Group(0, effects)
+		if i%100 == 0 { // as many as in a batch
+			s.GroupsOffset(0, PartitionOffset{Next: kafka.Offset(i)})
+			now = now.Add(time.Millisecond)
+			s.MaybeCommit(now)
+		}
+	}
+	require.NoError(b, s.Close())
 }

@@ -18,8 +18,8 @@ const (
 	pendingBytes = 4 << 20
 	// progressEvery is how often offsets are committed that come alone.
 	progressEvery = 5 * time.Second
-	// patience is how long one operation may usually take before the disk
-	// counts as failed.
+	// patience is how long a disk may take for an operation, when there is no
+	// other that ends, before it counts as failed.
 	patience = 30 * time.Second
 )
 
@@ -54,8 +54,7 @@ func (p *pending) wait(now, progress time.Time) (time.Duration, bool) {
 
 // flight is a call of the engine that nobody waits for.
 type flight struct {
-	started time.Time // by the system's clock
-	done    func()    // after success
+	done func() // after success
 }
 
 // MaybeCommit ends a slice: what came since the last call belongs together. It
@@ -68,6 +67,7 @@ func (s *Store) MaybeCommit(now time.Time) time.Duration {
 	if s.halt != nil {
 		return s.probe()
 	}
+	s.writeAhead()
 	wait, any := s.pending.wait(now, s.progress)
 	switch {
 	case !any:
@@ -77,8 +77,7 @@ func (s *Store) MaybeCommit(now time.Time) time.Duration {
 	case s.flight != nil && s.pending.batch.Len() < pendingBytes:
 		return commitDelay
 	}
-	s.await()
-	if s.halt == nil {
+	if s.settleAll() {
 		s.handOver()
 	}
 	return 0
@@ -86,8 +85,7 @@ func (s *Store) MaybeCommit(now time.Time) time.Duration {
 
 // Flush commits what is pending and waits until it is durable.
 func (s *Store) Flush() error {
-	s.await()
-	if s.halt == nil && s.pending.any() {
+	if s.settleAll() && s.pending.any() {
 		s.handOver()
 		s.await()
 	}
@@ -127,23 +125,26 @@ func (s *Store) putOffsets(p *pending) {
 // write begins to write a batch, if there is room. None may be under way.
 func (s *Store) write(b batch, sync *pebble.WriteOptions, done func()) {
 	number := s.batches + 1
-	b.put(chainKey(nil, number), binary.AppendUvarint(nil, number))
-	s.begin(func(db *pebble.DB) error {
-		if err := s.room(db, b.Len()); err != nil {
-			return err
-		}
-		if err := b.Commit(sync); err != nil {
-			return err
-		}
-		return b.Close()
-	}, func() {
+	s.begin(func(db *pebble.DB) error { return s.commit(db, b, number, sync) }, func() {
 		s.batches = number
 		done()
 	})
 }
 
+// commit writes a batch with its number, on the engine's goroutine.
+func (s *Store) commit(db *pebble.DB, b batch, number uint64, sync *pebble.WriteOptions) error {
+	b.put(chainKey(nil, number), binary.AppendUvarint(nil, number))
+	if err := s.room(db, b.Len()); err != nil {
+		return err
+	}
+	if err := b.Commit(sync); err != nil {
+		return err
+	}
+	return b.Close()
+}
+
 func (s *Store) begin(call func(*pebble.DB) error, done func()) {
-	s.flight = &flight{time.Now(), done}
+	s.flight = &flight{done}
 	s.engine.start(call)
 }
 
@@ -158,12 +159,7 @@ func (s *Store) poll() {
 		}
 		return
 	}
-	err, done := s.engine.poll()
-	if !done && time.Since(s.flight.started) > s.o.patience {
-		s.engine.guard.fail(errLate)
-		err, done = s.engine.poll()
-	}
-	if done {
+	if err, done := s.engine.poll(s.o.patience); done {
 		s.settle(err)
 	}
 }
@@ -173,6 +169,15 @@ func (s *Store) await() {
 	if s.flight != nil {
 		s.settle(s.engine.wait(s.o.patience))
 	}
+}
+
+// settleAll waits until nothing stands before the commit of what is pending.
+// It returns false if persisting has stopped.
+func (s *Store) settleAll() bool {
+	for s.await(); s.ahead != nil; s.await() {
+		s.writeAhead()
+	}
+	return s.halt == nil
 }
 
 func (s *Store) settle(err error) {

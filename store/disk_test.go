@@ -124,6 +124,21 @@ func (w *world) recover(t *testing.T) *Warning {
 	if w.store.Status().Persisting {
 		return nil
 	}
+	warning, err := w.rebuild(t)
+	for range 10 {
+		if err != nil {
+			warning, err = w.rebuild(t)
+		}
+	}
+	require.NoError(t, err)
+	require.True(t, w.store.Status().Persisting)
+	require.Empty(t, w.store.Status().Reason)
+	w.goBack(t)
+	return warning
+}
+
+// rebuild waits until it is time for an attempt, and makes one.
+func (w *world) rebuild(t *testing.T) (*Warning, error) {
 	deadline := w.now.Add(time.Hour)
 	for !w.store.Recoverable() {
 		require.True(t, w.now.Before(deadline), "%s", w.store.Status().Reason)
@@ -132,12 +147,7 @@ func (w *world) recover(t *testing.T) *Warning {
 		w.store.MaybeCommit(w.now)
 		w.store.await()
 	}
-	warning, err := w.store.Rebuild(w.state())
-	require.NoError(t, err)
-	require.True(t, w.store.Status().Persisting)
-	require.Empty(t, w.store.Status().Reason)
-	w.goBack(t)
-	return warning
+	return w.store.Rebuild(w.state())
 }
 
 // goBack makes the partitions those of the store.

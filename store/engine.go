@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -31,7 +32,8 @@ type engine struct {
 	results chan error
 }
 
-// openEngine opens the database in dir, or creates it.
+// openEngine opens the database in dir, or creates it. After an error the
+// engine is one that has failed.
 func openEngine(o *Options, dir string, cache *pebble.Cache) (*engine, error) {
 	e := &engine{
 		guard:   newGuard(o.FS),
@@ -49,7 +51,7 @@ func openEngine(o *Options, dir string, cache *pebble.Cache) (*engine, error) {
 	})
 	if err != nil {
 		e.abandon(err)
-		return nil, fmt.Errorf("open %s: %w", dir, err)
+		return e, fmt.Errorf("open %s: %w", dir, err)
 	}
 	return e, nil
 }
@@ -69,6 +71,12 @@ func (e *engine) options(cache *pebble.Cache) *pebble.Options {
 		},
 	}
 	o.Experimental.FileCacheShards = 1
+	// The usual scheduler wakes up ten times a second, for as long as the
+	// process lives if Pebble fails, to see whether more compactions may run
+	// than before. Here it is always one: whoever is told to wait waits for a
+	// compaction that is running, and is called when that ends. The name says
+	// that the constructor is for tests; it is the same scheduler.
+	o.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
 	return o
 }
 
@@ -106,47 +114,57 @@ func (e *engine) try(call func(*pebble.DB) error) (err error) {
 }
 
 // start begins a call. The one before must have ended.
-func (e *engine) start(call func(*pebble.DB) error) { e.calls <- call }
+func (e *engine) start(call func(*pebble.DB) error) {
+	e.guard.alive()
+	e.calls <- call
+}
 
-// poll returns the result of the call; false if it is under way.
-func (e *engine) poll() (err error, done bool) {
+// poll returns the result of the call; false if it is under way. A disk on
+// which nothing ends for as long as patience has failed.
+func (e *engine) poll(patience time.Duration) (err error, done bool) {
 	select {
 	case err := <-e.results:
 		return err, true
 	default:
 	}
+	if e.guard.silent() > patience {
+		e.guard.fail(errLate)
+	}
 	err = e.guard.err()
 	return err, err != nil
 }
 
-// wait returns the result of the call. A disk that takes longer than patience
-// for it has failed; patience 0 is endless.
+// wait returns the result of the call, as poll does.
 func (e *engine) wait(patience time.Duration) error {
-	var late <-chan time.Time
-	if patience > 0 {
-		t := time.NewTimer(patience)
-		defer t.Stop()
-		late = t.C
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		select {
+		case err := <-e.results:
+			return err
+		case <-e.guard.failed:
+			return e.guard.err()
+		case <-late.C:
+			if left := patience - e.guard.silent(); left > 0 {
+				late.Reset(left)
+				continue
+			}
+			e.guard.fail(errLate)
+		}
 	}
-	select {
-	case err := <-e.results:
-		return err
-	case <-e.guard.failed:
-	case <-late:
-		e.guard.fail(errLate)
-	}
-	return e.guard.err()
 }
 
 var errLate = fmt.Errorf("%w: it does not answer", ErrDisk)
 
-// do makes a call. What the call shares with the caller it may only write, and
+// do makes a call, and waits however long it takes. What the call shares with the caller it may only write, and
 // the caller only read once the call has succeeded: after a failure it may be
 // under way still.
 func (e *engine) do(call func(*pebble.DB) error) error {
 	e.start(call)
-	return e.wait(0)
+	return e.wait(endless)
 }
+
+const endless = time.Duration(math.MaxInt64)
 
 // abandon makes sure that the engine touches nothing any more.
 func (e *engine) abandon(cause error) {

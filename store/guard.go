@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -25,12 +26,19 @@ import (
 type guard struct {
 	vfs.FS
 	running sync.RWMutex // read-locked by every operation
+	beat    atomic.Int64 // when an operation last ended, by the system's clock
 	once    sync.Once
 	failed  chan struct{}
 	cause   error // valid once failed is closed
 }
 
 func newGuard(fs vfs.FS) *guard { return &guard{FS: fs, failed: make(chan struct{})} }
+
+// alive notes that the disk answers.
+func (g *guard) alive() { g.beat.Store(time.Now().UnixNano()) }
+
+// silent is how long nothing has ended.
+func (g *guard) silent() time.Duration { return time.Since(time.Unix(0, g.beat.Load())) }
 
 // fail stops Pebble. Only the first cause counts.
 func (g *guard) fail(cause error) {
@@ -88,6 +96,7 @@ func (g *guard) enter() {
 }
 
 func (g *guard) leave() {
+	g.alive()
 	g.stopIfFailed()
 	g.running.RUnlock()
 }

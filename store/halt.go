@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -15,7 +14,7 @@ type schedule struct {
 	next      time.Time
 	every     time.Duration
 	attempted time.Time // the last attempt
-	compacted bool      // since persisting stopped
+	flushed   bool      // since persisting stopped
 }
 
 const (
@@ -87,14 +86,16 @@ func (s *Store) probe() time.Duration {
 // so that it does not stop again at once.
 func (s *Store) comfort() int64 { return s.o.MinFree / 4 }
 
-// probeEngine measures, and the first time lets Pebble give space back.
+// probeEngine measures. The first time it lets Pebble see all that was deleted,
+// so that it can give the space back. To ask for a compaction would be wrong:
+// it may need as much space again.
 func (s *Store) probeEngine() {
-	compact := !s.resume.compacted
-	s.resume.compacted = true
+	flush := !s.resume.flushed
+	s.resume.flushed = true
 	var err error
 	s.begin(func(db *pebble.DB) error {
-		if compact && s.checkFree(0) == nil {
-			if err := db.Compact(context.Background(), []byte{0}, []byte{0xFF}, false); err != nil {
+		if flush && s.checkFree(0) == nil {
+			if err := db.Flush(); err != nil {
 				return err
 			}
 		}
@@ -106,6 +107,14 @@ func (s *Store) probeEngine() {
 // buried says whether an engine that failed is at rest.
 func (s *Store) buried() bool {
 	if s.dead != nil && s.dead.guard.idle() {
+		s.dead = nil
+	}
+	return s.dead == nil
+}
+
+// atRest waits until it is.
+func (s *Store) atRest() bool {
+	if s.dead != nil && s.dead.guard.settled(s.o.patience) {
 		s.dead = nil
 	}
 	return s.dead == nil

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
@@ -80,9 +81,9 @@ func TestStoreReachesItsLimit(t *testing.T) {
 	}
 	s.GroupsStart(0)
 	s.GroupsOffset(0, PartitionOffset{Next: 1})
-	fill(100)
+	fill(30)
 	require.True(t, s.Status().Persisting)
-	fill(300)
+	fill(400)
 	require.Regexp(t, `^the store in dir takes . MiB, and its limit is 1 MiB \(--store.max-bytes\): nothing is persisted`, s.Status().Reason)
 	require.Greater(t, s.Status().Bytes, int64(400<<10))
 	require.Less(t, s.Status().Bytes, int64(2<<20), "it stopped in time")
@@ -114,10 +115,14 @@ func TestRebuildInLittleRoom(t *testing.T) {
 		w.turn()
 		w.store.MaybeCommit(w.now)
 	}
-	require.NoError(t, w.store.Flush())
-	used := w.store.Status().Bytes
+	for i := range 400 { // ballast, which the new state does not have
+		w.store.Model(fmt.Sprintf("ballast-%d", i), randomBytes(uint64(i), 4<<10))
+		require.NoError(t, w.store.Flush())
+	}
+	w.store.MaybeCommit(w.now)
+	require.NoError(t, w.store.engine.do(func(db *pebble.DB) error { w.store.measure(db); return nil }))
 	w.store.stop(&limitError{"as if"})
-	w.store.o.MaxBytes = 2*used - 1 // the old image has to go first
+	w.store.o.MaxBytes = w.store.Status().Bytes * 3 / 2
 	w.store.resume.ready = true
 	w.recover(t)
 	w.store.o.MaxBytes = defaultMaxBytes

@@ -68,15 +68,30 @@ func (s *Store) open(damage error) (warning *Warning, err error) {
 	case !mismatch && !isDamage(cause):
 		cause = fmt.Errorf("%w: %w", ErrDamaged, cause)
 	}
-	if err = s.directory.moveAside(); err == nil {
+	aside, err := s.startAnew()
+	if aside {
 		warning = &Warning{cause, s.directory.setAside()}
-		s.forget()
-		err = s.openDatabase()
 	}
 	if err != nil {
 		s.stop(err)
 	}
 	return warning, nil
+}
+
+// startAnew sets the database aside, which it says, and makes a new one of the
+// same cluster.
+func (s *Store) startAnew() (aside bool, err error) {
+	if !s.atRest() {
+		return false, errLate
+	}
+	if err := s.directory.moveAside(); err != nil {
+		return false, err
+	}
+	if s.wanted == "" {
+		s.wanted = s.cluster
+	}
+	s.forget()
+	return true, s.openDatabase()
 }
 
 // openDatabase opens what is in the directory and reads what must be known of
@@ -87,10 +102,16 @@ func (s *Store) openDatabase() error {
 	}
 	e, err := openEngine(&s.o, s.directory.db(), s.cache)
 	if err != nil {
+		s.dead = e
 		return err
 	}
 	var c contents
-	if err := c.read(e, s.o.Now); err != nil {
+	err = c.read(e, s.o.Now)
+	if err == nil && c.cluster != "" && s.wanted != "" && c.cluster != s.wanted {
+		err = &MismatchError{Dir: s.directory.path, Cluster: c.cluster, WantCluster: s.wanted}
+	}
+	if err != nil {
+		s.dead = e
 		return errors.Join(err, e.close())
 	}
 	s.engine = e
@@ -98,12 +119,8 @@ func (s *Store) openDatabase() error {
 	s.generation, s.batches = c.generation, c.batches
 	s.durable.Store(s.offsets())
 	s.pending = s.newPending()
-	if s.wanted == "" {
-		return nil
-	}
-	if err := s.SetClusterID(s.wanted); err != nil {
-		s.engine = nil
-		return errors.Join(err, e.close())
+	if s.wanted != "" {
+		return s.SetClusterID(s.wanted)
 	}
 	return nil
 }

@@ -91,6 +91,21 @@ func TestClusterIsToldLater(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// A store that was opened without a cluster id and is damaged later on is
+// followed by one of the same cluster.
+func TestClusterOutlivesDamage(t *testing.T) {
+	fs, w := played(t)
+	s := open(t, ofCluster(fs, "", ""))
+	s.stop(damaged("as if"))
+	warning, err := s.Rebuild(w.state())
+	require.NoError(t, err)
+	require.NotNil(t, warning)
+	require.Equal(t, "cluster-a", s.ClusterID())
+	require.NoError(t, s.Close())
+	s = open(t, ofCluster(fs, "cluster-a", Fail))
+	require.NoError(t, s.Close())
+}
+
 func TestNewerFormat(t *testing.T) {
 	fs, _ := played(t)
 	require.NoError(t, writeSynced(fs, "dir/db/FORMAT", "2\n"))

@@ -1,14 +1,12 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"iter"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/kraftside/kraftside/image"
-	"github.com/kraftside/kraftside/metadatalog/record"
 )
 
 // State is what Rebuild writes: all that a store holds but for the groups.
@@ -19,22 +17,25 @@ type State struct {
 }
 
 // Rebuild makes the store hold the state, so that persisting goes on. It is for
-// a store that has stopped (see Recoverable); a damaged one is set aside first,
-// which the Warning says. It waits for the disk. After an error nothing is
-// persisted still, and Status says why.
+// a store that has stopped (see Recoverable), and does nothing to another; a
+// damaged one is set aside first, which the Warning says. It waits for the disk.
+// After an error nothing is persisted still, and Status says why.
 //
 // Partitions stay as they are in the store, at their older offsets. To have
 // effects on them kept again, the caller goes back: it loads the partition with
 // LoadGroups and reads its log on from there, or starts it anew.
 func (s *Store) Rebuild(state State) (*Warning, error) {
 	s.await()
+	if s.halt == nil {
+		return nil, nil
+	}
 	s.resume.attempted, s.resume.ready = s.now, false
 	warning, err := s.restart()
 	if err != nil {
 		return warning, err
 	}
-	s.replaceImage(state.Image)
-	if s.halt == nil {
+	if s.halt == nil { // there is room
+		s.replaceImage(state.Image)
 		s.replaceRows(state)
 	}
 	if err := s.Flush(); err != nil {
@@ -48,7 +49,7 @@ func (s *Store) Rebuild(state State) (*Warning, error) {
 func (s *Store) restart() (warning *Warning, err error) {
 	cause := s.halt
 	if s.engine == nil {
-		if s.dead != nil && !s.dead.guard.settled(s.o.patience) {
+		if !s.atRest() {
 			return nil, fmt.Errorf("rebuild the store: %w", errLate)
 		}
 		if !isDamage(cause) {
@@ -89,10 +90,11 @@ func (s *Store) makeRoom() {
 		return
 	}
 	s.begin(func(db *pebble.DB) error {
-		return db.Compact(context.Background(), []byte{0}, []byte{0xFF}, false)
+		err := db.Flush() // so that Pebble sees what it can give back
+		s.measure(db)
+		return err
 	}, func() {})
-	// It may rewrite all there is, hundreds of MiB.
-	s.settle(s.engine.wait(10 * s.o.patience))
+	s.await()
 }
 
 // replaceRows writes the rows that are not of the image.
@@ -110,92 +112,4 @@ func (s *Store) replaceRows(state State) {
 	for group, h := range state.Hashes {
 		s.Hash(group, h)
 	}
-}
-
-// aheadBytes is the usual size of the batches in which an image is written
-// ahead.
-const aheadBytes = 1 << 20
-
-// replaceImage writes an image under a generation of its own, and makes the
-// pending batch one that names it and removes the old one. What is written
-// ahead is not synced: a commit that names it comes after it in Pebble's log,
-// and is.
-func (s *Store) replaceImage(m *image.MetadataImage) {
-	a := ahead{store: s, generation: s.nextGeneration()}
-	if s.await(); s.halt == nil {
-		a.batch = s.newBatch()
-		a.image(m)
-		a.flush()
-		s.await()
-	}
-	if s.halt != nil {
-		return
-	}
-	s.dropImage()
-	s.metadata, s.pending.metadata = metadataRow{a.generation, m.Provenance()}, true
-}
-
-// dropImage removes the image that the store has.
-func (s *Store) dropImage() {
-	if s.metadata.generation > 0 {
-		from, to := imageRange(s.metadata.generation)
-		s.pending.batch.removeRange(from, to)
-	}
-}
-
-// ahead writes the rows of an image.
-type ahead struct {
-	store      *Store
-	generation uint32
-	batch      batch
-}
-
-func (a *ahead) image(m *image.MetadataImage) {
-	for _, d := range m.Topics().Directories() {
-		a.batch.put(directoriesKey(nil, a.generation, d.Broker), appendDirectories(nil, d.Directories))
-	}
-	if err := m.WriteParts(a.part); err != nil {
-		a.store.stop(err)
-	}
-	for t := range m.Topics().All() {
-		for chunk, packed := range t.Rows() {
-			a.batch.putChunk(a.generation, t, chunk, packed)
-		}
-		if !a.room() {
-			return
-		}
-	}
-}
-
-func (a *ahead) part(m record.Message, version int16) error {
-	key, ok := image.PartOf(m)
-	if !ok {
-		return fmt.Errorf("%s is no part of the image", m.Type().RecordName())
-	}
-	frame, err := record.AppendFrame(nil, m, version)
-	if err != nil {
-		return err
-	}
-	a.batch.put(partKey(nil, a.generation, key), frame)
-	a.room()
-	return nil
-}
-
-// room writes the batch if it is full. It returns false if persisting stopped.
-func (a *ahead) room() bool {
-	if a.batch.Len() >= a.store.o.ahead {
-		a.flush()
-	}
-	return a.store.halt == nil
-}
-
-// flush begins to write the batch, after the one before.
-func (a *ahead) flush() {
-	s := a.store
-	if s.await(); s.halt != nil {
-		return
-	}
-	b := a.batch
-	a.batch = s.newBatch()
-	s.write(b, pebble.NoSync, func() {})
 }

@@ -29,7 +29,7 @@ func (e *engine) scan(from, to []byte, row func(key, value []byte) error) error 
 		case b := <-r.full:
 			if err := b.each(row); err != nil {
 				close(r.enough)
-				return errors.Join(err, e.wait(0))
+				return errors.Join(err, e.wait(endless))
 			}
 			r.empty <- b
 		case err := <-e.results:

@@ -32,8 +32,11 @@ type Store struct {
 	generation uint32 // the highest that was used
 	batches    uint64 // the number of the last one that was written
 
+	ahead    *ahead // to be written before pending, or nil
 	pending  pending
 	flight   *flight
+	key      []byte    // scratch
+	value    []byte    // scratch
 	progress time.Time // when offsets were last committed
 
 	status  atomic.Pointer[Status]
@@ -107,7 +110,7 @@ func (s *Store) Close() error {
 		s.dead, s.engine = s.engine, nil
 		s.cache.Unref()
 	}
-	if s.dead != nil && !s.dead.guard.settled(s.o.patience) {
+	if !s.atRest() {
 		return errors.Join(err, fmt.Errorf("close the store in %s: %w", s.directory.path, errLate))
 	}
 	return errors.Join(err, s.directory.lock.Close())
@@ -134,7 +137,7 @@ func (s *Store) forget() {
 // rollBack makes the store what is committed. The caller has to load or start
 // every partition again.
 func (s *Store) rollBack() {
-	s.pending, s.metadata = pending{}, s.stored
+	s.ahead, s.pending, s.metadata = nil, pending{}, s.stored
 	durable := s.durable.Load().Partitions
 	for number := range s.partitions {
 		at, known := durable[number]

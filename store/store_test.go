@@ -71,3 +71,17 @@ func TestGroupCommit(t *testing.T) {
 	require.Equal(t, kafka.Offset(4), s.Durable().Metadata.Offset)
 	require.NoError(t, s.Close())
 }
+
+// A topic may be deleted and be there again with its old id, in one delta.
+func TestTopicGoneAndBack(t *testing.T) {
+	fs := vfs.NewMem()
+	w := newWorld(t, 1)
+	w.store = open(t, memOptions(fs))
+	topic := &record.TopicRecord{Name: "a", TopicID: kafka.UUID{7}}
+	w.metadata([]record.Message{topic})
+	w.metadata([]record.Message{&record.RemoveTopicRecord{TopicID: topic.TopicID}, topic})
+	require.NoError(t, w.store.Close())
+	s := open(t, memOptions(fs))
+	requireSame(t, w, reload(t, s), "reopened")
+	require.NoError(t, s.Close())
+}

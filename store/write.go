@@ -83,12 +83,13 @@ func (s *Store) Group(partition int32, effects []groups.Effect) {
 	}
 	for i := range effects {
 		e := &effects[i]
-		key := groupRowKey(make([]byte, 0, 128), partition, &e.Row)
+		s.key = groupRowKey(s.key[:0], partition, &e.Row)
 		if e.Delete {
-			s.set(key, nil)
+			s.set(s.key, nil)
 			continue
 		}
-		s.set(key, appendGroupRow(make([]byte, 0, 256), &e.Row))
+		s.value = appendGroupRow(s.value[:0], &e.Row)
+		s.set(s.key, s.value)
 	}
 }
 

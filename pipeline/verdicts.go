@@ -12,7 +12,6 @@ import (
 // Levels of metadata.version that a broker supports tell its release.
 const (
 	supports41 = 26 // 4.1-IV0
-	supports42 = 28 // 4.2-IV0
 	supports43 = 30 // 4.3-IV0
 )
 
@@ -102,7 +101,10 @@ func (s *state) hasNoHash(partition int32, g *groups.Group) bool {
 	if release > 0 && release < supports41 {
 		return true
 	}
-	return g.Type == groups.Streams && g.Hash != nil && g.Hash.Value == 0 && release > 0 && release < supports42
+	// What the broker supports does not tell 4.1 here: its streams groups take
+	// unstable.feature.versions.enable, by which it supports levels of 4.2. Its
+	// records do: they lack the assignment's configurations.
+	return g.Type == groups.Streams && g.Hash != nil && g.Hash.Value == 0 && len(g.Streams.AssignmentConfigs) == 0
 }
 
 // coordinatorSupports is the highest metadata.version that the coordinator's

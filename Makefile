@@ -42,15 +42,8 @@ lint: ## gofmt, go vet and staticcheck, with and without the e2e tag
 	$(STATICCHECK) ./...
 	$(STATICCHECK) -tags e2e ./...
 
-# By default go may spend a minute on making one interesting input smaller,
-# which would be all of FUZZTIME.
 fuzz: ## run every fuzz test for FUZZTIME (20s) each
-	@list=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
-	echo "$$list" | awk '/^Fuzz/ { f[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print f[i], $$2; n = 0 }' | \
-	while read -r name package; do \
-		echo "$$package $$name"; \
-		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$$package" </dev/null || exit 1; \
-	done
+	GO=$(GO) .ci/fuzz $(FUZZTIME)
 
 bench: ## compare the image with Kafka's own, side by side (BENCHFLAGS)
 	$(GO) run ./test/bench/compare $(BENCHFLAGS)

@@ -157,7 +157,7 @@ func (k *Kafka) fetched(b *broker, asked []*kafkaPartition, offsets []kafka.Offs
 			k.budget.spend(len(rp.RecordBatches), time.Now())
 		}
 	}
-	again := false
+	moved, again := false, false
 	for i, p := range asked {
 		if !k.leads(b, p) || p.startDue || p.next != offsets[i] {
 			continue // it was started over meanwhile
@@ -166,10 +166,16 @@ func (k *Kafka) fetched(b *broker, asked []*kafkaPartition, offsets []kafka.Offs
 		if err != nil {
 			return err
 		}
-		again = again || p.behind && p.next != offsets[i]
+		if p.next != offsets[i] {
+			moved, again = true, again || p.behind
+		}
 	}
-	if again && resp.ThrottleMillis == 0 {
+	switch {
+	case again && resp.ThrottleMillis == 0:
 		b.notBefore = time.Time{}
+	case !moved:
+		// A healthy broker holds back an answer with nothing in it.
+		b.notBefore = later(b.notBefore, b.sent.Add(maxWait))
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // minutes. Two fetches a second, held back by the broker while there is nothing
 // new, are what it sees when all is well.
 const (
-	mostIn5s   = 25
+	mostIn5s   = 20
 	mostIn120s = 3*2*120 + 100
 )
 

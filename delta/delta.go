@@ -39,15 +39,14 @@ var (
 type Delta struct {
 	base, next *image.MetadataImage
 	snapshot   bool
-	builder    *image.Builder
+	builder    image.Builder // until Apply
 
+	first     [1]image.TopicRef // memory of touched, enough for most
 	touched   []image.TopicRef
 	deleted   []TopicIdentity
 	newTopics bool
 	brokers   []kafka.NodeID
 	parts     []PartEdit
-
-	partition image.Partition // scratch
 }
 
 // TopicIdentity is a topic that may no longer exist.
@@ -105,7 +104,7 @@ func (d *Delta) Replay(m record.Message) error {
 // Apply makes the image that the records lead to. It may be called once.
 func (d *Delta) Apply(p image.Provenance) *image.MetadataImage {
 	d.next = d.builder.Build(p)
-	d.builder = nil
+	d.builder = image.Builder{}
 	d.settleTopics()
 	return d.next
 }

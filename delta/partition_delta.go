@@ -52,8 +52,9 @@ func (d *Delta) replayPartitionChange(r *record.PartitionChangeRecord) error {
 	if err != nil {
 		return err
 	}
-	p := &d.partition
-	if !d.builder.Topics().Partition(ref, r.PartitionID, p) {
+	topics := d.builder.Topics()
+	p := topics.Scratch()
+	if !topics.Partition(ref, r.PartitionID, p) {
 		return fmt.Errorf("%w: topic %s has no partition %d", ErrUnknownPartition, r.TopicID, r.PartitionID)
 	}
 	mergeNodes(&p.Replicas, r.Replicas)

@@ -14,7 +14,11 @@ import (
 // touch notes that a record names a topic. Records of one topic come
 // together, so that most repetitions are dropped at once; Apply drops the rest.
 func (d *Delta) touch(ref image.TopicRef) {
-	if n := len(d.touched); n == 0 || d.touched[n-1] != ref {
+	n := len(d.touched)
+	if n == 0 {
+		d.touched = d.first[:0]
+	}
+	if n == 0 || d.touched[n-1] != ref {
 		d.touched = append(d.touched, ref)
 	}
 }

@@ -7,22 +7,23 @@ import "github.com/kraftside/kraftside/internal/kafka"
 // It belongs to one goroutine; of all builders only one may be at work.
 //
 // A part is copied when it is first changed, which costs nothing but the
-// nodes that the change touches.
+// nodes that the change touches. It is a value, so that a delta of one record
+// needs no memory of its own for it; it must not be copied once it is in use.
 type Builder struct {
 	img    MetadataImage
-	topics *TopicsBuilder
+	topics TopicsBuilder
 	owned  struct{ features, cluster, configs, quotas, acls, scram, tokens bool }
 }
 
 // NewBuilder starts from base.
-func NewBuilder(base *MetadataImage) *Builder { return &Builder{img: *base} }
+func NewBuilder(base *MetadataImage) Builder { return Builder{img: *base} }
 
 // Topics is the builder of the topics.
 func (b *Builder) Topics() *TopicsBuilder {
-	if b.topics == nil {
+	if !b.topics.inUse() {
 		b.topics = NewTopicsBuilder(b.img.topics)
 	}
-	return b.topics
+	return &b.topics
 }
 
 // Features is the feature levels as they are now.
@@ -119,7 +120,7 @@ func (b *Builder) RemoveToken(id string) {
 func (b *Builder) Build(p Provenance) *MetadataImage {
 	img := b.img
 	img.provenance = p
-	if b.topics != nil {
+	if b.topics.inUse() {
 		img.topics = b.topics.Build()
 	}
 	return &img

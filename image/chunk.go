@@ -93,8 +93,9 @@ type openChunk struct {
 	wide   map[int][]byte // unpacked partitions by row
 	size   int            // of a row
 
-	spare   []byte // memory for repack
-	scratch Partition
+	spare   []byte    // memory for repack
+	scratch Partition // of repack
+	callers Partition // of TopicsBuilder.Scratch
 }
 
 // reset makes an empty chunk, and keeps the memory.

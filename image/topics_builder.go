@@ -34,14 +34,17 @@ type TopicsBuilder struct {
 	openKey uint32
 }
 
+// inUse says whether b was made by NewTopicsBuilder.
+func (b *TopicsBuilder) inUse() bool { return b.open != nil }
+
 var lastOwner atomic.Uint64
 
 var openChunks = sync.Pool{New: func() any { return new(openChunk) }}
 
 // NewTopicsBuilder starts from base.
-func NewTopicsBuilder(base *TopicsImage) *TopicsBuilder {
+func NewTopicsBuilder(base *TopicsImage) TopicsBuilder {
 	open := openChunks.Get().(*openChunk)
-	return &TopicsBuilder{img: *base, owner: owner(lastOwner.Add(1)), open: open}
+	return TopicsBuilder{img: *base, owner: owner(lastOwner.Add(1)), open: open}
 }
 
 // TopicRef is a topic of a builder. It is valid until the topic is removed.
@@ -132,6 +135,10 @@ func (b *TopicsBuilder) Clear(ref TopicRef) {
 	n, start := row.nameLen()
 	row.data, row.more = row.data[:start+n], nil
 }
+
+// Scratch is a partition for the caller to use until Build, with the memory
+// that earlier builders left.
+func (b *TopicsBuilder) Scratch() *Partition { return &b.open.callers }
 
 // Partition reads a partition into p; false, with p undefined, if there is
 // none of that number.

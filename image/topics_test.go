@@ -156,7 +156,7 @@ func TestTopicsAreAsInPlainMaps(t *testing.T) {
 		for range 60 {
 			b := NewTopicsBuilder(img)
 			for range g.IntN(40) {
-				step(t, g, b, want)
+				step(t, g, &b, want)
 			}
 			img = b.Build()
 			requireModel(t, want, img)
@@ -276,7 +276,7 @@ func TestRowsLeaveAndComeBack(t *testing.T) {
 	b := NewTopicsBuilder(emptyTopics)
 	want := model{}
 	for range 3000 {
-		step(t, g, b, want)
+		step(t, g, &b, want)
 	}
 	img := b.Build()
 	restored := NewTopicsBuilder(emptyTopics)
@@ -298,7 +298,7 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 	b := NewTopicsBuilder(emptyTopics)
 	want := model{}
 	for range 2000 {
-		step(t, g, b, want)
+		step(t, g, &b, want)
 	}
 	img := b.Build()
 	for topic := range img.All() {

@@ -49,7 +49,11 @@ func moments() []moment {
 	}
 }
 
-const killSeed = 3
+const (
+	killSeed = 3
+	// mostKills ends the wait for a moment that Pebble alone chooses.
+	mostKills = 30
+)
 
 // A sidecar that is killed at any moment has in its store the state of a prefix
 // of each log, by the vector of offsets that stands beside it; the next one goes
@@ -64,7 +68,9 @@ func (c *cast) killed(t *testing.T) {
 	transaction := c.transactions(t)
 	var vector *store.Offsets
 	came := map[moment]int{}
-	for i, when := range moments() {
+	all := moments()
+	for i := 0; i < len(all); i++ {
+		when := all[i]
 		if i%2 == 1 {
 			transaction.open(t)
 		}
@@ -92,6 +98,9 @@ func (c *cast) killed(t *testing.T) {
 		t.Logf("killed %-32s metadata offset %d, offsets %s", when, vector.Metadata.Offset, nexts(vector))
 		if i%2 == 1 {
 			transaction.end(t, i%4 == 1)
+		}
+		if i == len(all)-1 && came[inCompaction] == 0 && len(all) < mostKills {
+			all = append(all, inCompaction)
 		}
 	}
 	stop()

@@ -4,7 +4,8 @@
 GO          ?= go
 FUZZTIME    ?= 20s
 KAFKA       ?= 4.4.0
-E2E         ?= ./metadatalog ./groups/offsetslog ./internal/dump ./test/realkafka ./test/jvm ./test/recorddemo
+E2E         ?= ./metadatalog ./groups/offsetslog ./internal/dump ./cmd/sidecar ./test/realkafka ./test/jvm ./test/recorddemo ./test/e2e
+OLDER       ?= 4.0.2,4.1.2,4.2.1,4.3.1
 BENCHFLAGS  ?=
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -12,7 +13,7 @@ STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit race lint fuzz e2e stories bench generate record-demo
+.PHONY: help build test unit race lint fuzz e2e e2e-older bench generate record-demo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,11 +26,11 @@ test: unit e2e ## run all tests, those on released Kafka included
 unit: ## run the tests that need nothing but Go
 	$(GO) test -tags detectors ./...
 
-stories: ## run the long stories on released Kafka (KAFKA=4.4.0), which test leaves out until they are steady
-	$(MAKE) e2e E2E="./test/e2e ./cmd/sidecar"
-
-e2e: ## run the tests of the packages on released Kafka
+e2e: ## run the tests on released Kafka (KAFKA=4.4.0, E2E=the packages)
 	KRAFTSIDE_KAFKA_VERSIONS=$(KAFKA) $(GO) test -tags e2e,detectors -count 1 -timeout 25m -p 1 $(E2E)
+
+e2e-older: ## run what differs there on the releases before (OLDER)
+	$(MAKE) e2e KAFKA=$(OLDER) E2E=./test/e2e
 
 race: ## run all tests under the race detector
 	CGO_ENABLED=1 $(GO) test -tags detectors -race ./...

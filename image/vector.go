@@ -5,18 +5,19 @@ package image
 type ordinal uint32
 
 const (
-	leafRows = 16 // topics in a leaf
-	midWidth = 64 // leaves under a middle node
-	leafBits = 4
-	midBits  = 6
+	leafBits = 3
+	nodeBits = 5
+	leafRows = 1 << leafBits // topics in a leaf
+	nodeKids = 1 << nodeBits // leaves under a node, nodes under an upper node
 )
 
-// vector is a persistent array of topics by ordinal: root, middle nodes,
+// vector is a persistent array of topics by ordinal: root, upper nodes, nodes,
 // leaves. Two versions share every node that no change between them touched.
-// A change copies one leaf (400 bytes), one middle node (520 bytes) and the
-// root (8 bytes for each 1,024 topics).
+// A change copies one leaf (200 bytes), one node of each kind (264 bytes) and
+// the root (8 bytes for each 8,192 topics): what a change costs is mostly the
+// memory that it takes, so that the nodes are small.
 type vector struct {
-	root []*vectorMid
+	root []*vectorUpper
 	len  uint32 // ordinals ever used, holes of deleted topics included
 }
 
@@ -24,9 +25,14 @@ type vector struct {
 // in place. An owner is never used by two builders.
 type owner uint64
 
-type vectorMid struct {
+type vectorUpper struct {
+	owner owner
+	nodes [nodeKids]*vectorNode
+}
+
+type vectorNode struct {
 	owner  owner
-	leaves [midWidth]*vectorLeaf
+	leaves [nodeKids]*vectorLeaf
 }
 
 type vectorLeaf struct {
@@ -36,36 +42,54 @@ type vectorLeaf struct {
 
 // at returns the row of an ordinal below len, for reading only.
 func (v *vector) at(o ordinal) *topicRow {
-	return &v.root[o>>(leafBits+midBits)].leaves[o>>leafBits%midWidth].rows[o%leafRows]
+	upper := v.root[o>>(leafBits+2*nodeBits)]
+	return &upper.nodes[o>>(leafBits+nodeBits)%nodeKids].leaves[o>>leafBits%nodeKids].rows[o%leafRows]
 }
 
 // edit returns the row of an ordinal, for writing. It copies what w does not
 // own yet. rootOwned says whether w owns the root, and is set.
 func (v *vector) edit(o ordinal, w owner, rootOwned *bool) *topicRow {
 	if !*rootOwned {
-		v.root = append(make([]*vectorMid, 0, len(v.root)+1), v.root...)
+		v.root = append(make([]*vectorUpper, 0, len(v.root)+1), v.root...)
 		*rootOwned = true
 	}
-	mid := v.ownMid(int(o>>(leafBits+midBits)), w)
-	return &mid.ownLeaf(int(o>>leafBits%midWidth), w).rows[o%leafRows]
+	upper := v.ownUpper(int(o>>(leafBits+2*nodeBits)), w)
+	node := upper.ownNode(int(o>>(leafBits+nodeBits)%nodeKids), w)
+	return &node.ownLeaf(int(o>>leafBits%nodeKids), w).rows[o%leafRows]
 }
 
-func (v *vector) ownMid(i int, w owner) *vectorMid {
+func (v *vector) ownUpper(i int, w owner) *vectorUpper {
 	if i == len(v.root) {
-		v.root = append(v.root, &vectorMid{owner: w})
+		v.root = append(v.root, &vectorUpper{owner: w})
 	}
-	mid := v.root[i]
-	if mid.owner != w {
-		c := *mid
-		c.owner = w
-		mid = &c
-		v.root[i] = mid
+	upper := v.root[i]
+	if upper.owner == w {
+		return upper
 	}
-	return mid
+	c := *upper
+	c.owner = w
+	v.root[i] = &c
+	return &c
 }
 
-func (m *vectorMid) ownLeaf(i int, w owner) *vectorLeaf {
-	leaf := m.leaves[i]
+func (u *vectorUpper) ownNode(i int, w owner) *vectorNode {
+	node := u.nodes[i]
+	switch {
+	case node == nil:
+		node = &vectorNode{owner: w}
+	case node.owner != w:
+		c := *node
+		c.owner = w
+		node = &c
+	default:
+		return node
+	}
+	u.nodes[i] = node
+	return node
+}
+
+func (n *vectorNode) ownLeaf(i int, w owner) *vectorLeaf {
+	leaf := n.leaves[i]
 	switch {
 	case leaf == nil:
 		leaf = &vectorLeaf{owner: w}
@@ -76,6 +100,6 @@ func (m *vectorMid) ownLeaf(i int, w owner) *vectorLeaf {
 	default:
 		return leaf
 	}
-	m.leaves[i] = leaf
+	n.leaves[i] = leaf
 	return leaf
 }

@@ -87,14 +87,18 @@ func newChange(id kafka.TopicID, partition int32) record.PartitionChangeRecord {
 	return c
 }
 
-// singleChange is one change of one partition, each from the same image.
+// singleChange is one change of one partition, each from the same image: one
+// replica stays in the ISR, and leads.
 func (b *bench) singleChange() error {
 	var first image.Topic
 	for first = range b.image.Topics().All() {
 		break
 	}
+	var p image.Partition
+	first.Partition(0, &p)
 	c := newChange(first.ID(), 0)
-	c.Isr, c.Leader = []int32{1}, 1
+	c.Leader = int32(p.Isr[0])
+	c.Isr = []int32{c.Leader}
 	const times = 3000
 	best := time.Hour
 	var before, after runtime.MemStats

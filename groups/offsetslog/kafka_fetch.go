@@ -98,6 +98,9 @@ func (k *Kafka) fetch(ctx context.Context, b *broker, ready []*kafkaPartition, d
 		return cmp.Or(compareBool(b.first, a.first), compareBool(a.behind, b.behind), cmp.Compare(a.turn, b.turn), cmp.Compare(a.id, b.id))
 	})
 	wait := max(0, min(maxWait, due.Sub(now)))
+	if slices.ContainsFunc(ready, func(p *kafkaPartition) bool { return !p.started }) {
+		wait = 0 // that it has been read to its end is news, even with nothing to read
+	}
 	req := k.fetchRequest(ready, wait)
 	offsets := make([]kafka.Offset, len(ready))
 	for i, p := range ready {

@@ -360,6 +360,23 @@ func TestKafkaResumes(t *testing.T) {
 	})
 }
 
+// A partition with nothing to read is loaded at once, and not only when its
+// leader no longer waits for records.
+func TestKafkaHearsAtOnceThatThereIsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.createTopic(2)
+		w.produce(0, "a=1")
+		sink := newRecorder()
+		sink.resume[0] = Position{Offset: 1}
+		r := w.start(sink, nil)
+		require.Equal(t, []string{"resumed at 1"}, r.after(tailInterval))
+		require.Equal(t, []string{"fresh at 0"}, sink.take(1))
+		for id := range int32(2) {
+			require.False(t, sink.progress(id).Loading)
+		}
+	})
+}
+
 func TestKafkaStartsOverWhereTheLogStartPassed(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		w.createTopic(1)

@@ -103,6 +103,7 @@ var layers = map[string]layer{
 	"test/bench":         {imports: []string{"*"}, testing: true},
 	"test/bench/compare": {imports: []string{"*"}, testing: true},
 	"test/bench/idle":    {imports: []string{"*"}, testing: true},
+	"test/bench/restart": {imports: []string{"*"}, testing: true},
 }
 
 // libraries lists modules of others that are kept to a few directories.

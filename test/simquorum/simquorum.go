@@ -1,6 +1,8 @@
-// Package simquorum is a simulated quorum of KRaft controllers, for tests
-// inside a testing/synctest bubble: connections are in memory, time is the
-// bubble's, and nothing happens that the test did not ask for.
+// Package simquorum is a simulated quorum of KRaft controllers, of which nothing
+// is heard that was not asked for. In a testing/synctest bubble, where tests use
+// it, time is the bubble's; outside of one it runs in real time, for benchmarks.
+// Connections are in memory. A process that is to connect needs a listener in
+// between, whose address the controller is made to name (Advertise).
 //
 // It answers ApiVersions, Fetch and FetchSnapshot as Kafka 4.0 to 4.4 does
 // (KafkaRaftClient.handleFetchRequest and handleFetchSnapshotRequest), down to
@@ -34,7 +36,7 @@ type Config struct {
 }
 
 // Quorum is the simulated quorum. Its log is one: that of the leader. All
-// methods may be called from any goroutine of the bubble.
+// methods may be called from any goroutine (of the bubble, if there is one).
 type Quorum struct {
 	config Config
 

@@ -120,6 +120,9 @@ func (c *Cache) Unsubscribe(name string) {
 // groups for refresh (the KIP's requestMetadataRefresh). A snapshot begins the
 // history anew, since nobody knows what happened before it.
 func (c *Cache) OnMetadataUpdate(d *delta.Delta) (touched []string) {
+	if !d.IsSnapshot() {
+		c.keepOld(d)
+	}
 	c.image = d.Image()
 	at := c.image.Provenance()
 	if d.IsSnapshot() {
@@ -146,9 +149,32 @@ func (c *Cache) OnMetadataUpdate(d *delta.Delta) (touched []string) {
 	return slices.Compact(touched)
 }
 
+// keepOld computes, in the image that the delta changes, the hashes that it may
+// make untrue and nobody has asked for yet: a group that is being loaded asks
+// late, and may have stored one of them.
+func (c *Cache) keepOld(d *delta.Delta) {
+	keep := func(name string) {
+		if t := c.topics[name]; t != nil && len(t.Versions) == 0 {
+			c.refresh(t)
+		}
+	}
+	if d.RacksMoved() {
+		for name := range c.topics {
+			keep(name)
+		}
+		return
+	}
+	for _, gone := range d.DeletedTopics() {
+		keep(gone.Name)
+	}
+	for t := range d.TouchedTopics() {
+		keep(t.Name())
+	}
+}
+
 // evict drops the hash of a subscribed topic. Its new version is computed at
-// once if groups may need it to tell what a coordinator stored: a version that
-// no image holds any more could not be computed later.
+// once, since groups may need it to tell what a coordinator stored: a version
+// that no image holds any more could not be computed later.
 func (c *Cache) evict(name string, at image.Provenance) bool {
 	t := c.topics[name]
 	if t == nil {
@@ -157,10 +183,6 @@ func (c *Cache) evict(name string, at image.Provenance) bool {
 	c.stats.Evictions++
 	t.fresh, t.Touched = false, at
 	c.changed[t.Name] = struct{}{}
-	if len(t.Versions) == 0 {
-		t.Since = at.Offset // nobody asked before: the history begins here
-		return true
-	}
 	c.refresh(t)
 	return true
 }

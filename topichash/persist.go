@@ -107,11 +107,14 @@ func (r *rowReader) skip(n int) {
 }
 
 func (r *rowReader) provenance() image.Provenance {
-	return image.Provenance{Offset: kafka.Offset(r.number()), Epoch: kafka.Epoch(r.number()), AppendTime: r.number()}
+	offset, epoch, time := r.number(), r.number(), r.number()
+	r.bad = r.bad || epoch != int64(int32(epoch))
+	return image.Provenance{Offset: kafka.Offset(offset), Epoch: kafka.Epoch(epoch), AppendTime: time}
 }
 
 func (r *rowReader) flag() bool {
 	set := len(r.row) > 0 && r.row[0] == 1
+	r.bad = r.bad || len(r.row) > 0 && r.row[0] > 1
 	r.skip(1)
 	return set
 }

@@ -176,3 +176,38 @@ func TestDamagedHistoryIsRefused(t *testing.T) {
 	require.ErrorIs(t, c.Restore("t", append(row, 0)), ErrBadRow)
 	require.NoError(t, c.Restore("t", row))
 }
+
+// A group may ask late for the first time, since it was being loaded. It is told
+// what one is told that has asked before each change.
+func TestAskedLate(t *testing.T) {
+	begin := func() *story {
+		return &story{cache: NewCache(Kafka, image.Empty()), q: Question{Members: true, Loaded: kafka.UnknownOffset, Window: 45_000}}
+	}
+	const id = `"topicId":"AAAAAAAAAAAAAAAAAAAAZA"`
+	found := `RegisterBrokerRecord {"brokerId":1,"rack":"x"}` + "\n" +
+		`TopicRecord {"name":"a",` + id + "}\n" + `PartitionRecord {` + id + `,"partitionId":0,"replicas":[1],"isr":[1],"leader":1}`
+	touch := `PartitionChangeRecord {` + id + `,"partitionId":0,"isr":[1]}`
+	rack := `RegisterBrokerRecord {"brokerId":1,"rack":"y"}`
+	grow := `PartitionRecord {` + id + `,"partitionId":1,"replicas":[1],"isr":[1],"leader":1}`
+	remove := `RemoveTopicRecord {` + id + `}`
+	for _, changes := range [][]string{{grow}, {rack}, {rack, touch}, {touch, rack}, {remove}, {touch, grow}, {rack, grow, remove}, {}} {
+		for _, wait := range []int64{1_000, 100_000} {
+			asked, late := begin(), begin()
+			for _, s := range []*story{asked, late} {
+				s.now = 10_000
+				s.replay(t, &datadriven.TestData{Cmd: "replay", Input: found})
+				s.cache.Subscribe("a")
+				s.q.Topics = []string{"a"}
+			}
+			asked.q.Stored, asked.q.Time, asked.q.Hash = true, 10_000, asked.cache.GroupHash(slices.Values(asked.q.Topics))
+			for i, change := range changes {
+				for _, s := range []*story{asked, late} {
+					s.now = 20_000 + 1_000*int64(i)
+					s.replay(t, &datadriven.TestData{Cmd: "replay", Input: change})
+				}
+			}
+			asked.q.Now = asked.now + wait
+			require.Equal(t, asked.cache.Assess(asked.q), late.cache.Assess(asked.q), "%v", changes)
+		}
+	}
+}

@@ -2,8 +2,7 @@ package pipeline
 
 import (
 	"encoding/binary"
-	"errors"
-	"strconv"
+	"iter"
 
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
@@ -19,16 +18,27 @@ type coordinator struct {
 	loaded image.Provenance
 }
 
+// is says whether nobody was elected since.
+func (c *coordinator) is(p *image.Partition) bool {
+	return c.leader == p.Leader && c.leaderEpoch == p.LeaderEpoch
+}
+
 // findCoordinators reads the partitions of __consumer_offsets off the newest
 // image, which came with the given record.
 func (s *state) findCoordinators(at image.Provenance) {
-	topic, ok := s.image().Topics().ByName(kafka.OffsetsTopic)
-	if !ok {
-		return
-	}
-	for number, p := range topic.Partitions() {
+	for number, p := range s.offsetsPartitions() {
 		s.setCoordinator(number, p, at)
 	}
+}
+
+// offsetsPartitions yields the partitions of __consumer_offsets in the newest
+// image.
+func (s *state) offsetsPartitions() iter.Seq2[int32, *image.Partition] {
+	topic, ok := s.image().Topics().ByName(kafka.OffsetsTopic)
+	if !ok {
+		return func(func(int32, *image.Partition) bool) {}
+	}
+	return topic.Partitions()
 }
 
 func (s *state) image() *image.MetadataImage { return s.cache.Image() }
@@ -42,7 +52,7 @@ func (s *state) answers(partition int32) bool {
 // cache, and every group of the partition is to be assessed anew.
 func (s *state) setCoordinator(number int32, p *image.Partition, at image.Provenance) {
 	old, known := s.coordinators[number]
-	if known && old.leader == p.Leader && old.leaderEpoch == p.LeaderEpoch {
+	if known && old.is(p) {
 		return
 	}
 	c := coordinator{leader: p.Leader, leaderEpoch: p.LeaderEpoch, loaded: at}
@@ -66,27 +76,22 @@ func (c *coordinator) append(b []byte) []byte {
 	return binary.AppendVarint(b, c.loaded.AppendTime)
 }
 
-var errBadCoordinator = errors.New("not what was written")
-
-func (s *state) restoreCoordinator(number string, row []byte) error {
-	partition, err := strconv.ParseInt(number, 10, 32)
-	if err != nil {
-		return errBadCoordinator
-	}
+// readCoordinator reads what append made.
+func readCoordinator(row []byte) (c coordinator, err error) {
 	var fields [5]int64
 	for i := range fields {
 		v, n := binary.Varint(row)
 		if n <= 0 {
-			return errBadCoordinator
+			return c, errBadModel
 		}
 		fields[i], row = v, row[n:]
 	}
-	c := coordinator{
+	c = coordinator{
 		leader: kafka.NodeID(fields[0]), leaderEpoch: kafka.Epoch(fields[1]),
 		loaded: image.Provenance{Offset: kafka.Offset(fields[2]), Epoch: kafka.Epoch(fields[3]), AppendTime: fields[4]},
 	}
-	// The image is of the same commit as the row, so both agree; the row knows
-	// besides when the leader was elected.
-	s.coordinators[int32(partition)] = c
-	return nil
+	if len(row) > 0 || int64(c.leader) != fields[0] || int64(c.leaderEpoch) != fields[1] || int64(c.loaded.Epoch) != fields[3] {
+		return c, errBadModel
+	}
+	return c, nil
 }

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"slices"
+
 	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/groups/offsetslog"
 )
@@ -13,8 +15,7 @@ type groupsSink struct{ p *Pipeline }
 // Assigned implements offsetslog.Sink.
 func (g groupsSink) Assigned(a offsetslog.Assignment) error {
 	return g.p.turn(func(s *state) error {
-		s.assignment = a
-		s.published = false
+		s.assign(a)
 		return nil
 	})
 }
@@ -65,6 +66,23 @@ func (g groupsSink) Stop(partition int32) error {
 		s.dropShard(partition)
 		return nil
 	})
+}
+
+// assign notes which partitions are followed. The store may have held others,
+// which left while nobody was here: nobody would ever say how they stand. That
+// there are none at all is no proof, since a broker that has just started knows
+// of none.
+func (s *state) assign(a offsetslog.Assignment) {
+	s.assignment = a
+	s.published = false
+	if !a.Known || len(a.Partitions) == 0 {
+		return
+	}
+	for number := range s.shards {
+		if !slices.Contains(a.Partitions, number) {
+			s.dropShard(number)
+		}
+	}
 }
 
 func (s *state) resume(partition int32) offsetslog.Position {

@@ -36,12 +36,33 @@ func (s *state) topicRow(name string) []byte {
 }
 
 // rebuild writes the whole state to a store that had stopped. Its error shows
-// in the store's status; it is tried again.
+// in the store's status; it is tried again. What was given up is told once the
+// store works.
 func (s *state) rebuild() {
-	warning, err := s.Store.Rebuild(store.State{Image: s.loader.Image(), Model: s.modelRows, Hashes: s.hashRecords})
-	if err == nil && s.OnRebuilt != nil {
-		s.OnRebuilt(warning)
+	warning, err := s.rewrite()
+	if warning != nil {
+		s.setAside = warning
 	}
+	if err == nil && s.OnRebuilt != nil {
+		s.OnRebuilt(s.setAside)
+		s.setAside = nil
+	}
+}
+
+func (s *state) rewrite() (*store.Warning, error) {
+	return s.Store.Rebuild(store.State{Image: s.loader.Image(), Model: s.modelRows, Hashes: s.hashRecords})
+}
+
+// giveUp has a store set aside that is damaged, so that the next start finds
+// one that can be read. The error is what there is to tell.
+func (s *state) giveUp(lost error) error {
+	if !s.Store.Recoverable() { // the disk failed, and what is on it may be in order
+		return lost
+	}
+	if warning, _ := s.rewrite(); warning != nil { // an error shows in the status, as in rebuild
+		return warning
+	}
+	return lost
 }
 
 func (s *state) modelRows(yield func(string, []byte) bool) {

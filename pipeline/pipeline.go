@@ -66,10 +66,12 @@ type Pipeline struct {
 
 // New returns a pipeline that goes on from what the store holds. Where that
 // cannot be read, lost says why, and the pipeline begins with the empty state.
+// A damaged store was set aside then, and lost is the *store.Warning of it.
 func New(o Options) (p *Pipeline, lost error) {
 	s, lost := restoredState(o)
 	if lost != nil {
 		s = emptyState(o)
+		lost = s.giveUp(lost)
 	}
 	p = &Pipeline{state: s}
 	s.assessAll()

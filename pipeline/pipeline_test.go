@@ -24,7 +24,13 @@ type cluster struct {
 	metadata kafka.Offset
 	offsets  map[int32]kafka.Offset
 	now      int64
+	// written, unless nil, is given each batch as it lies in the log: of a
+	// partition of __consumer_offsets, or of metadataLog.
+	written func(partition int32, batch []byte)
 }
+
+// metadataLog stands for the metadata log where a partition is given.
+const metadataLog = offsetslog.NoPartition
 
 func newCluster(t *testing.T, o Options) *cluster {
 	p, err := New(o)
@@ -52,12 +58,30 @@ func (c *cluster) apply(lines ...string) {
 	b, _, err := recordbatch.Split(raw)
 	require.NoError(c.t, err)
 	require.NoError(c.t, c.p.MetadataSink().Append(&b))
+	c.tell(metadataLog, raw)
 	c.metadata += kafka.Offset(len(lines))
 }
 
+func (c *cluster) tell(partition int32, batch []byte) {
+	if c.written != nil {
+		c.written(partition, batch)
+	}
+}
+
+// keyed is a record; without a value it is a tombstone.
 type keyed struct {
 	key   grouprecord.Key
 	value grouprecord.Value
+}
+
+func (r *keyed) encode(t *testing.T) (key, value []byte) {
+	key, err := grouprecord.AppendKey(nil, r.key)
+	require.NoError(t, err)
+	if r.value != nil {
+		value, err = grouprecord.AppendValue(nil, r.value, r.value.Type().HighestVersion())
+		require.NoError(t, err)
+	}
+	return key, value
 }
 
 // write appends group records to a partition, in one batch, and says that this
@@ -68,28 +92,34 @@ func (c *cluster) write(partition int32, records ...keyed) {
 }
 
 func (c *cluster) append(partition int32, records ...keyed) {
+	var all []recordbatch.Record
+	for i := range records {
+		key, value := records[i].encode(c.t)
+		all = append(all, recordbatch.Record{Key: key, Value: value})
+	}
+	c.appendRaw(partition, 0, -1, all...)
+}
+
+// appendRaw appends a batch of a producer, -1 for none, to a partition.
+func (c *cluster) appendRaw(partition int32, flags recordbatch.Attributes, producer int64, records ...recordbatch.Record) {
 	c.now += 1000
 	sink := c.p.GroupsSink()
 	if sink.Resume(partition).Offset < 0 {
 		require.NoError(c.t, sink.Start(offsetslog.Start{Partition: partition, TopicID: topicID(9), Reason: offsetslog.Fresh}))
 	}
 	h := recordbatch.Header{
-		BaseOffset: c.offsets[partition], BaseTimestamp: c.now, MaxTimestamp: c.now,
-		LastOffsetDelta: int32(len(records) - 1), ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1,
+		BaseOffset: c.offsets[partition], BaseTimestamp: c.now, MaxTimestamp: c.now, Attributes: flags,
+		LastOffsetDelta: int32(len(records) - 1), ProducerID: producer, ProducerEpoch: -1, BaseSequence: -1,
 	}
-	var all []recordbatch.Record
-	for i, r := range records {
-		key, err := grouprecord.AppendKey(nil, r.key)
-		require.NoError(c.t, err)
-		value, err := grouprecord.AppendValue(nil, r.value, 0)
-		require.NoError(c.t, err)
-		all = append(all, recordbatch.Record{Offset: h.BaseOffset + kafka.Offset(i), Timestamp: c.now, Key: key, Value: value})
+	for i := range records {
+		records[i].Offset, records[i].Timestamp = h.BaseOffset+kafka.Offset(i), c.now
 	}
-	raw, err := recordbatch.Append(nil, h, all)
+	raw, err := recordbatch.Append(nil, h, records)
 	require.NoError(c.t, err)
 	b, _, err := recordbatch.Split(raw)
 	require.NoError(c.t, err)
 	require.NoError(c.t, sink.Append(offsetslog.NewBatch(partition, &b, new(recordbatch.Decoder))))
+	c.tell(partition, raw)
 	c.offsets[partition] += kafka.Offset(len(records))
 }
 

@@ -1,10 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
-	"iter"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tidwall/btree"
@@ -15,6 +11,7 @@ import (
 	"github.com/kraftside/kraftside/image/loader"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/metadatalog"
+	"github.com/kraftside/kraftside/store"
 	"github.com/kraftside/kraftside/topichash"
 )
 
@@ -35,6 +32,7 @@ type state struct {
 	waiting map[groupKey]struct{}
 
 	unsettled []unsettled
+	setAside  *store.Warning // that was not told yet, or nil
 
 	// What views are made of.
 	views     *btree.Map[string, *Group]
@@ -81,45 +79,6 @@ func newState(o Options, base *image.MetadataImage) *state {
 	return s
 }
 
-// restoredState goes on from what the store holds.
-func restoredState(o Options) (*state, error) {
-	if o.Store == nil {
-		return emptyState(o), nil
-	}
-	held := o.Store.Durable()
-	base := image.Empty()
-	if held.Metadata.Offset != kafka.UnknownOffset {
-		var err error
-		if base, err = o.Store.LoadImage(); err != nil {
-			return nil, err
-		}
-	}
-	s := newState(o, base)
-	s.findCoordinators(base.Provenance())
-	for number := range held.Partitions {
-		if err := s.restoreShard(number); err != nil {
-			return nil, err
-		}
-	}
-	return s, s.restoreModel()
-}
-
-// restoreShard reads a partition back from the store, if it holds one.
-func (s *state) restoreShard(number int32) error {
-	var restored *groups.Shard
-	at, ok, err := s.Store.LoadGroups(number, func(rows iter.Seq[groups.Row]) (err error) {
-		restored, err = groups.Restore(number, groups.Options{NewGroupEpoch: s.newGroupEpoch(number)}, rows)
-		return err
-	})
-	if err != nil || !ok {
-		return err
-	}
-	sh := s.addShard(restored)
-	sh.at = offsetslog.Position{Offset: at.Next, Epoch: at.LeaderEpoch, TopicID: at.TopicID}
-	sh.seen = time.UnixMilli(at.SeenAt)
-	return nil
-}
-
 func (s *state) addShard(g *groups.Shard) *shard {
 	sh := &shard{Shard: g, at: nowhere, progress: offsetslog.Progress{End: kafka.UnknownOffset, Loading: true}}
 	s.shards[g.Partition()] = sh
@@ -132,38 +91,9 @@ func (s *state) addShard(g *groups.Shard) *shard {
 // nowhere is the position of a partition of which nothing is known.
 var nowhere = offsetslog.Position{Offset: kafka.UnknownOffset, Epoch: kafka.UnknownEpoch}
 
-// Rows of the hash model are kept under these prefixes.
-const (
-	topicModel       = "topic/"
-	coordinatorModel = "coordinator/"
-)
-
-func (s *state) restoreModel() error {
-	rows, err := s.Store.LoadModel()
-	if err != nil {
-		return err
-	}
-	for key, row := range rows {
-		if name, ok := strings.CutPrefix(key, topicModel); ok {
-			if err := s.cache.Restore(name, row); err != nil {
-				return fmt.Errorf("restore the hashes of topic %s: %w", name, err)
-			}
-		} else if number, ok := strings.CutPrefix(key, coordinatorModel); ok {
-			if err := s.restoreCoordinator(number, row); err != nil {
-				return fmt.Errorf("restore the coordinator of partition %s: %w", number, err)
-			}
-		}
-	}
-	return nil
-}
-
 func (s *state) tick(now time.Time) {
 	s.now = now
 	for key := range s.waiting {
 		s.dirty[key] = struct{}{}
 	}
-}
-
-func coordinatorKey(partition int32) string {
-	return coordinatorModel + strconv.Itoa(int(partition))
 }

@@ -149,7 +149,7 @@ func (s *Sidecar) openStore() error {
 
 func (s *Sidecar) warn(w *store.Warning) {
 	if w != nil {
-		s.log.Warn("store set aside", "reason", w.String())
+		s.log.Warn("store set aside", "reason", w.Error())
 	}
 }
 
@@ -173,7 +173,10 @@ func (s *Sidecar) openPipeline() {
 			}
 		},
 	})
-	if lost != nil {
+	switch w := (*store.Warning)(nil); {
+	case errors.As(lost, &w):
+		s.warn(w)
+	case lost != nil:
 		s.log.Warn("what the store holds cannot be read, the state is rebuilt from the logs", "error", lost)
 	}
 	s.pipeline = p

@@ -217,3 +217,35 @@ func TestRowsThatAreRefused(t *testing.T) {
 	require.False(t, w.store.Status().Persisting)
 	require.True(t, w.store.Recoverable())
 }
+
+// What the caller cannot read is damage, too, whatever it is called.
+func TestCondemn(t *testing.T) {
+	fs := vfs.NewMem()
+	w := newWorld(t, 2)
+	w.store = open(t, memOptions(fs))
+	w.turn()
+	require.NoError(t, w.store.Flush())
+	nonsense := errors.New("nonsense")
+	err := w.store.Condemn(nonsense)
+	require.ErrorIs(t, err, ErrDamaged)
+	require.ErrorIs(t, err, nonsense)
+	require.Contains(t, w.store.Status().Reason, "store is damaged: nonsense: it will be set aside")
+	require.True(t, w.store.Recoverable())
+	warning, err := w.store.Rebuild(newWorld(t, 1).state())
+	require.NoError(t, err)
+	require.ErrorIs(t, warning, nonsense)
+	playOn(t, w.store, fs, "condemned", "")
+}
+
+// Effects that were not committed yet are there for who reads a partition back.
+func TestLoadAfterEffects(t *testing.T) {
+	w := newWorld(t, 2)
+	w.store = open(t, memOptions(vfs.NewMem()))
+	for range 20 {
+		w.turn()
+		before := w.save()
+		w.goBack(t)
+		requireSame(t, before, w, "before any commit")
+	}
+	require.NoError(t, w.store.Close())
+}

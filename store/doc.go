@@ -14,9 +14,10 @@
 //
 // Nothing that happens to the disk stops the process or the writer. Where
 // something does happen (the disk is full, the limit is reached, a write fails,
-// the files are damaged) persisting stops, Status says why, and effects are
-// dropped. When it is worth trying again, Recoverable says so; the writer then
-// hands over the whole state with Rebuild, and persisting goes on.
+// the files are damaged, or the caller cannot read what was in them, see
+// Condemn) persisting stops, Status says why, and effects are dropped. When it
+// is worth trying again, Recoverable says so; the writer then hands over the
+// whole state with Rebuild, and persisting goes on.
 //
 // # Goroutines
 //

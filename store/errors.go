@@ -65,6 +65,15 @@ func isDamage(err error) bool {
 		pebble.IsCorruptionError(err)
 }
 
+// asDamage makes damage of an error that is none of the disk's: what the disk
+// has given back and nobody can read is not what was written.
+func asDamage(err error) error {
+	if isDisk(err) || isDamage(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
 // isDisk says whether err speaks of the disk. A file that should be there and
 // is not is damage.
 func isDisk(err error) bool {

@@ -70,6 +70,11 @@ func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 // partition are kept. It returns false, without calling restore, if there is
 // nothing of the partition: it has to be started.
 func (s *Store) LoadGroups(partition int32, restore func(iter.Seq[groups.Row]) error) (PartitionOffset, bool, error) {
+	if s.Live(partition) { // effects that wait are not in the rows yet, but in the offset
+		if err := s.Flush(); err != nil {
+			return PartitionOffset{}, false, err
+		}
+	}
 	p := s.partitions[partition]
 	if p == nil || !p.known {
 		return PartitionOffset{}, false, nil
@@ -138,9 +143,16 @@ func (s *Store) load(what string, read func(*engine) error) error {
 		return fmt.Errorf("load the %s: %w: %w", what, ErrStopped, s.halt)
 	}
 	if err := read(s.engine); err != nil {
-		err = fmt.Errorf("load the %s: %w", what, err)
-		s.stop(err)
-		return err
+		return s.Condemn(fmt.Errorf("load the %s: %w", what, err))
 	}
 	return nil
+}
+
+// Condemn says why the caller cannot read what a Load method has given it. The
+// store is damaged then, as if it had seen that itself: persisting stops, and
+// Rebuild sets the database aside. The error is for the caller to pass on.
+func (s *Store) Condemn(cause error) error {
+	cause = asDamage(cause)
+	s.stop(cause)
+	return cause
 }

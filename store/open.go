@@ -9,7 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Warning says that a database was set aside, and why.
+// Warning says that a database was set aside, and why. It is an error to whom
+// the state in the database matters.
 type Warning struct {
 	Cause error
 	// SetAside is where it is now. The next one that is set aside takes its
@@ -17,9 +18,12 @@ type Warning struct {
 	SetAside string
 }
 
-func (w *Warning) String() string {
+func (w *Warning) Error() string {
 	return fmt.Sprintf("%v; it was set aside as %s: its history is lost, the state is rebuilt from the logs", w.Cause, w.SetAside)
 }
+
+// Unwrap gives errors.Is the cause.
+func (w *Warning) Unwrap() error { return w.Cause }
 
 // Open opens the store in dir, which it makes if need be.
 //
@@ -65,8 +69,8 @@ func (s *Store) open(damage error) (warning *Warning, err error) {
 	case !mismatch && isDisk(cause):
 		s.stop(cause)
 		return nil, nil
-	case !mismatch && !isDamage(cause):
-		cause = fmt.Errorf("%w: %w", ErrDamaged, cause)
+	case !mismatch:
+		cause = asDamage(cause)
 	}
 	aside, err := s.startAnew()
 	if aside {

@@ -39,7 +39,7 @@ func TestAnotherCluster(t *testing.T) {
 
 	s, warning, err := Open("dir", ofCluster(fs, "cluster-b", SetAside))
 	require.NoError(t, err)
-	require.Contains(t, warning.String(), "it was set aside as dir/db.set-aside: its history is lost, the state is rebuilt from the logs")
+	require.Contains(t, warning.Error(), "it was set aside as dir/db.set-aside: its history is lost, the state is rebuilt from the logs")
 	require.Equal(t, "cluster-b", s.ClusterID())
 	requireSame(t, newWorld(t, 1), reload(t, s), "a new store is empty")
 	require.NoError(t, s.Close())

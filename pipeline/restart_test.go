@@ -1,0 +1,36 @@
+package pipeline
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/require"
+)
+
+// Stopped in order after any event, and started again two times, a sidecar
+// knows all that one knows which was never stopped, and reads nothing again.
+func TestRestart(t *testing.T) {
+	s := tellStory(t)
+	views := s.views(t)
+	for n := 1; n <= len(s.events); n++ {
+		fs, where := vfs.NewMem(), fmt.Sprintf("after %d events", n)
+		st, _ := openStore(t, fs)
+		r := startRun(t, s, st)
+		r.catchUp(n)
+		requireShown(t, views[n-1], r.p.View(), where)
+		read := r.p.Stats()
+		require.NotZero(t, read.MetadataRecords)
+		require.NoError(t, st.Close())
+		for range 2 {
+			st, warning := openStore(t, fs)
+			require.Nil(t, warning, where)
+			again := startRun(t, s, st)
+			again.catchUp(n)
+			require.Empty(t, again.told, where)
+			requireView(t, views[n-1], again.p.View(), where)
+			require.Zero(t, again.p.Stats().GroupRecords, where)
+			require.NoError(t, st.Close(), where)
+		}
+	}
+}

@@ -27,6 +27,7 @@ type TopicsBuilder struct {
 	img       TopicsImage
 	owner     owner
 	rootOwned bool
+	fresh     *freshIndex // in place of the tries, if there was no topic
 
 	open    *openChunk // from openChunks, until Build
 	isOpen  bool
@@ -44,7 +45,11 @@ var openChunks = sync.Pool{New: func() any { return new(openChunk) }}
 // NewTopicsBuilder starts from base.
 func NewTopicsBuilder(base *TopicsImage) TopicsBuilder {
 	open := openChunks.Get().(*openChunk)
-	return TopicsBuilder{img: *base, owner: owner(lastOwner.Add(1)), open: open}
+	b := TopicsBuilder{img: *base, owner: owner(lastOwner.Add(1)), open: open}
+	if b.img.topics == 0 {
+		b.fresh = new(freshIndex)
+	}
+	return b
 }
 
 // TopicRef is a topic of a builder. It is valid until the topic is removed.
@@ -55,7 +60,7 @@ func (b *TopicsBuilder) FindID(id kafka.TopicID) (TopicRef, bool) {
 	if b.isOpen && b.openKey == 0 && kafka.TopicID(b.open.head[:16]) == id {
 		return TopicRef(b.openOrd), true
 	}
-	o, ok := b.img.findID(id)
+	o, ok := b.findID(id)
 	return TopicRef(o), ok
 }
 
@@ -64,7 +69,7 @@ func (b *TopicsBuilder) FindName(name string) (TopicRef, bool) {
 	if b.isOpen && b.openKey == 0 && string(b.open.head[topicHead:]) == name {
 		return TopicRef(b.openOrd), true
 	}
-	o, ok := b.img.findName(name)
+	o, ok := b.findName(name)
 	return TopicRef(o), ok
 }
 
@@ -99,8 +104,7 @@ func (b *TopicsBuilder) Add(id kafka.TopicID, name string) (TopicRef, error) {
 	b.isOpen, b.openOrd, b.openKey = true, o, 0
 	b.open.reset()
 	b.open.head = appendTopicHead(b.open.head[:0], id, name)
-	b.img.byID.insert(trieEntry{hashID(id), o}, b.owner)
-	b.img.byName.insert(trieEntry{hashName(name), o}, b.owner)
+	b.insert(id, name, o)
 	b.img.topics++
 	return TopicRef(o), nil
 }
@@ -119,6 +123,7 @@ func (b *TopicsBuilder) newOrdinal() ordinal {
 func (b *TopicsBuilder) Remove(ref TopicRef) {
 	topic := b.Topic(ref)
 	o := ordinal(ref)
+	b.index()
 	b.img.topics--
 	b.img.partitions -= topic.NumPartitions()
 	b.img.byID.remove(trieEntry{hashID(topic.ID()), o}, b.owner)
@@ -241,6 +246,7 @@ func frozen(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b))
 // Build returns the new image. The builder must not be used after it.
 func (b *TopicsBuilder) Build() *TopicsImage {
 	b.flush()
+	b.index()
 	openChunks.Put(b.open)
 	img := b.img
 	return &img

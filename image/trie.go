@@ -13,6 +13,9 @@ type trieEntry struct {
 	ord  ordinal
 }
 
+// kid is the child that the entry belongs to under a node of the depth.
+func (e trieEntry) kid(depth uint) uint32 { return e.hash >> (depth * trieBits) % trieFan }
+
 // trieNode is a leaf (kids is nil) or an inner node (entries is nil).
 type trieNode struct {
 	owner   owner
@@ -58,7 +61,7 @@ func (n *trieNode) insert(e trieEntry, depth uint, w owner) *trieNode {
 		n.entries = append(n.entries, e)
 		return n
 	}
-	i := e.hash >> (depth * trieBits) % trieFan
+	i := e.kid(depth)
 	n.kids[i] = n.kids[i].insert(e, depth+1, w)
 	return n
 }
@@ -68,7 +71,7 @@ func (n *trieNode) split(depth uint, w owner) {
 	entries := n.entries
 	n.entries, n.kids = nil, new([trieFan]*trieNode)
 	for _, e := range entries {
-		i := e.hash >> (depth * trieBits) % trieFan
+		i := e.kid(depth)
 		n.kids[i] = n.kids[i].insert(e, depth+1, w)
 	}
 }
@@ -82,7 +85,7 @@ func (n *trieNode) remove(e trieEntry, depth uint, w owner) *trieNode {
 	}
 	n = n.own(w)
 	if n.kids != nil {
-		i := e.hash >> (depth * trieBits) % trieFan
+		i := e.kid(depth)
 		n.kids[i] = n.kids[i].remove(e, depth+1, w)
 		if n.childless() {
 			return nil

@@ -83,6 +83,8 @@ type Loader struct {
 	open     *delta.Delta // records that are not published yet
 	inTxn    bool         // open holds the start of a transaction
 	replayed int          // data records in open
+
+	unknownTags int // in snapshots
 }
 
 // Options configure a Loader.
@@ -146,7 +148,9 @@ func (l *Loader) replayBatch(b *recordbatch.Batch) error {
 			err = l.replay(m, b, r.Offset)
 		}
 		if err != nil {
-			if err := l.refuse(l.replayError(b, &r, i, m, version, err)); err != nil {
+			refusal := replayError(m, version, err)
+			refusal.Offset, refusal.Epoch, refusal.Index = r.Offset, b.LeaderEpoch, i
+			if err := l.refuse(refusal); err != nil {
 				return err
 			}
 		}
@@ -192,50 +196,53 @@ func (l *Loader) begin(b *recordbatch.Batch, offset kafka.Offset) error {
 // LoadSnapshot replaces the image by that of a snapshot, read batch by batch
 // from next until it returns io.EOF. The change is published as one delta.
 // endOffset is the snapshot's, so that its last record is endOffset - 1, which
-// was written at the time given. After an error the image is what it was.
+// was written at the time given. After an error the image is what it was. next
+// is called on another goroutine, and no more after LoadSnapshot has returned.
 func (l *Loader) LoadSnapshot(endOffset kafka.Offset, epoch kafka.Epoch, time int64, next func() (recordbatch.Batch, error)) error {
 	l.forget()
 	l.open = delta.NewSnapshot(l.Image())
-	at := image.Provenance{Offset: endOffset - 1, Epoch: epoch, AppendTime: time}
-	for {
-		b, err := next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = l.replaySnapshotBatch(&b)
-		}
-		if err != nil {
-			l.forget()
-			return fmt.Errorf("load snapshot %d-%d: %w", endOffset, epoch, err)
-		}
+	if err := l.replaySnapshot(next); err != nil {
+		l.forget()
+		return fmt.Errorf("load snapshot %d-%d: %w", endOffset, epoch, err)
 	}
-	l.publish(at)
+	l.publish(image.Provenance{Offset: endOffset - 1, Epoch: epoch, AppendTime: time})
 	return nil
 }
 
-func (l *Loader) replaySnapshotBatch(b *recordbatch.Batch) error {
-	if b.IsControl() {
-		return nil
-	}
-	if err := l.batches.Start(b); err != nil {
-		return err
-	}
-	var r recordbatch.Record
-	for i := 0; l.batches.Next(&r); i++ {
-		m, version, err := l.records.Decode(r.Value)
-		if err == nil {
-			err = l.replaySnapshotRecord(m)
-		}
-		if err != nil {
-			refusal := l.replayError(b, &r, i, m, version, err)
-			refusal.Snapshot = true
-			if err := l.refuse(refusal); err != nil {
+func (l *Loader) replaySnapshot(next func() (recordbatch.Batch, error)) error {
+	a := decodeAhead(next)
+	defer func() {
+		a.stop()
+		l.unknownTags += a.unknownTags
+	}()
+	for s := range a.full {
+		for i := range s.records {
+			if err := l.replayDecoded(&s.records[i]); err != nil {
 				return err
 			}
 		}
+		if s.err == io.EOF {
+			return nil
+		}
+		if s.err != nil {
+			return s.err
+		}
+		a.free <- s
 	}
-	return l.batches.Err()
+	return nil
+}
+
+func (l *Loader) replayDecoded(d *decoded) error {
+	err := d.err
+	if err == nil {
+		err = l.replaySnapshotRecord(d.message)
+	}
+	if err == nil {
+		return nil
+	}
+	refusal := replayError(d.message, d.version, err)
+	refusal.Offset, refusal.Epoch, refusal.Index, refusal.Snapshot = d.offset, d.epoch, d.index, true
+	return l.refuse(refusal)
 }
 
 func (l *Loader) replaySnapshotRecord(m record.Message) error {
@@ -250,8 +257,9 @@ func (l *Loader) replaySnapshotRecord(m record.Message) error {
 	return nil
 }
 
-func (l *Loader) replayError(b *recordbatch.Batch, r *recordbatch.Record, index int, m record.Message, version int16, err error) *ReplayError {
-	e := &ReplayError{Offset: r.Offset, Epoch: b.LeaderEpoch, Index: index, Type: "record", Version: -1, Err: err}
+// replayError says what is wrong with a record, not yet where it is.
+func replayError(m record.Message, version int16, err error) *ReplayError {
+	e := &ReplayError{Type: "record", Version: -1, Err: err}
 	if m != nil {
 		e.Type, e.Version = m.Type().RecordName(), version
 	}
@@ -303,4 +311,4 @@ func (l *Loader) publish(at image.Provenance) {
 
 // UnknownTags is how many tagged fields of records were not known here, and
 // left out of the image.
-func (l *Loader) UnknownTags() int { return l.records.UnknownTags() }
+func (l *Loader) UnknownTags() int { return l.records.UnknownTags() + l.unknownTags }

@@ -99,19 +99,12 @@ func (t Type) HighestVersion() int16 {
 `)
 
 var metadataTemplate = parse("metadata", `
-// messages has one struct of each type to decode into.
-type messages struct {
-{{- range .}}
-	{{private .Name}} {{.Name}}
-{{- end}}
-}
-
-// of returns the struct for a type, nil for one that is not known.
-func (m *messages) of(t Type) Message {
+// newMessage returns a struct of a type, nil for one that is not known.
+func newMessage(t Type) Message {
 	switch t {
 {{- range .}}
 	case Type{{.Name}}:
-		return &m.{{private .Name}}
+		return new({{.Name}})
 {{- end}}
 	}
 	return nil

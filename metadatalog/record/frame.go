@@ -82,10 +82,20 @@ func AppendFrame(b []byte, msg Message, version int16) ([]byte, error) {
 // that differ from those of the record before are allocated; they may be kept.
 // The zero value is ready for use.
 //
-// A Decoder belongs to one goroutine.
+// After Hold, records stay valid until Release instead, and the structs are as
+// many as there were records between two of these at most.
+//
+// A Decoder belongs to one goroutine at a time.
 type Decoder struct {
 	r        wire.Reader
-	messages messages
+	messages [len(types)]pool
+	hold     bool
+}
+
+// pool is the structs of one type.
+type pool struct {
+	all  []Message
+	used int // since Release
 }
 
 // Decode decodes a record as it stands in the log and returns its version. A
@@ -95,7 +105,7 @@ func (d *Decoder) Decode(frame []byte) (Message, int16, error) {
 	if err != nil {
 		return nil, -1, fmt.Errorf("decode frame of a record: %w", err)
 	}
-	msg := d.messages.of(t)
+	msg := d.message(t)
 	if msg == nil {
 		return nil, version, &DecodeError{Type: t, Version: version, Err: ErrUnknownType}
 	}
@@ -105,6 +115,33 @@ func (d *Decoder) Decode(frame []byte) (Message, int16, error) {
 		return nil, version, &DecodeError{Type: t, Version: version, Err: err}
 	}
 	return msg, version, nil
+}
+
+// message returns a struct to decode a record of the type into, nil for a type
+// that is not known.
+func (d *Decoder) message(t Type) Message {
+	if !t.Known() {
+		return nil
+	}
+	p := &d.messages[t]
+	i := p.used
+	if d.hold {
+		p.used++
+	}
+	if i == len(p.all) {
+		p.all = append(p.all, newMessage(t))
+	}
+	return p.all[i]
+}
+
+// Hold makes records that are decoded from now on stay valid until Release.
+func (d *Decoder) Hold() { d.hold = true }
+
+// Release ends the validity of all records so far.
+func (d *Decoder) Release() {
+	for i := range d.messages {
+		d.messages[i].used = 0
+	}
 }
 
 // BorrowStrings makes the strings of later records alias the frame they were
@@ -140,7 +177,7 @@ const maxInt16 = 1<<15 - 1
 func New(name string) Message {
 	for t := range types {
 		if types[t].name == name {
-			msg := new(messages).of(Type(t))
+			msg := newMessage(Type(t))
 			msg.Reset()
 			return msg
 		}

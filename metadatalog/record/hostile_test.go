@@ -103,12 +103,12 @@ func TestTypes(t *testing.T) {
 	}
 	require.Equal(t, "type 6", Type(6).String())
 	require.Equal(t, "record type 6", Type(6).RecordName())
-	var d Decoder
 	for typ := range Type(40) {
-		if msg := d.messages.of(typ); msg != nil {
+		msg := newMessage(typ)
+		if msg != nil {
 			require.Equal(t, typ, msg.Type())
 		}
-		require.Equal(t, typ.Known(), d.messages.of(typ) != nil)
+		require.Equal(t, typ.Known(), msg != nil)
 	}
 }
 

@@ -102,94 +102,63 @@ func (t Type) HighestVersion() int16 {
 	return types[t].highest
 }
 
-// messages has one struct of each type to decode into.
-type messages struct {
-	registerBrokerRecord            RegisterBrokerRecord
-	unregisterBrokerRecord          UnregisterBrokerRecord
-	topicRecord                     TopicRecord
-	partitionRecord                 PartitionRecord
-	configRecord                    ConfigRecord
-	partitionChangeRecord           PartitionChangeRecord
-	fenceBrokerRecord               FenceBrokerRecord
-	unfenceBrokerRecord             UnfenceBrokerRecord
-	removeTopicRecord               RemoveTopicRecord
-	delegationTokenRecord           DelegationTokenRecord
-	userScramCredentialRecord       UserScramCredentialRecord
-	featureLevelRecord              FeatureLevelRecord
-	clientQuotaRecord               ClientQuotaRecord
-	producerIdsRecord               ProducerIdsRecord
-	brokerRegistrationChangeRecord  BrokerRegistrationChangeRecord
-	accessControlEntryRecord        AccessControlEntryRecord
-	removeAccessControlEntryRecord  RemoveAccessControlEntryRecord
-	noOpRecord                      NoOpRecord
-	zkMigrationStateRecord          ZkMigrationStateRecord
-	removeUserScramCredentialRecord RemoveUserScramCredentialRecord
-	beginTransactionRecord          BeginTransactionRecord
-	endTransactionRecord            EndTransactionRecord
-	abortTransactionRecord          AbortTransactionRecord
-	removeDelegationTokenRecord     RemoveDelegationTokenRecord
-	registerControllerRecord        RegisterControllerRecord
-	clearElrRecord                  ClearElrRecord
-	unregisterControllerRecord      UnregisterControllerRecord
-}
-
-// of returns the struct for a type, nil for one that is not known.
-func (m *messages) of(t Type) Message {
+// newMessage returns a struct of a type, nil for one that is not known.
+func newMessage(t Type) Message {
 	switch t {
 	case TypeRegisterBrokerRecord:
-		return &m.registerBrokerRecord
+		return new(RegisterBrokerRecord)
 	case TypeUnregisterBrokerRecord:
-		return &m.unregisterBrokerRecord
+		return new(UnregisterBrokerRecord)
 	case TypeTopicRecord:
-		return &m.topicRecord
+		return new(TopicRecord)
 	case TypePartitionRecord:
-		return &m.partitionRecord
+		return new(PartitionRecord)
 	case TypeConfigRecord:
-		return &m.configRecord
+		return new(ConfigRecord)
 	case TypePartitionChangeRecord:
-		return &m.partitionChangeRecord
+		return new(PartitionChangeRecord)
 	case TypeFenceBrokerRecord:
-		return &m.fenceBrokerRecord
+		return new(FenceBrokerRecord)
 	case TypeUnfenceBrokerRecord:
-		return &m.unfenceBrokerRecord
+		return new(UnfenceBrokerRecord)
 	case TypeRemoveTopicRecord:
-		return &m.removeTopicRecord
+		return new(RemoveTopicRecord)
 	case TypeDelegationTokenRecord:
-		return &m.delegationTokenRecord
+		return new(DelegationTokenRecord)
 	case TypeUserScramCredentialRecord:
-		return &m.userScramCredentialRecord
+		return new(UserScramCredentialRecord)
 	case TypeFeatureLevelRecord:
-		return &m.featureLevelRecord
+		return new(FeatureLevelRecord)
 	case TypeClientQuotaRecord:
-		return &m.clientQuotaRecord
+		return new(ClientQuotaRecord)
 	case TypeProducerIdsRecord:
-		return &m.producerIdsRecord
+		return new(ProducerIdsRecord)
 	case TypeBrokerRegistrationChangeRecord:
-		return &m.brokerRegistrationChangeRecord
+		return new(BrokerRegistrationChangeRecord)
 	case TypeAccessControlEntryRecord:
-		return &m.accessControlEntryRecord
+		return new(AccessControlEntryRecord)
 	case TypeRemoveAccessControlEntryRecord:
-		return &m.removeAccessControlEntryRecord
+		return new(RemoveAccessControlEntryRecord)
 	case TypeNoOpRecord:
-		return &m.noOpRecord
+		return new(NoOpRecord)
 	case TypeZkMigrationStateRecord:
-		return &m.zkMigrationStateRecord
+		return new(ZkMigrationStateRecord)
 	case TypeRemoveUserScramCredentialRecord:
-		return &m.removeUserScramCredentialRecord
+		return new(RemoveUserScramCredentialRecord)
 	case TypeBeginTransactionRecord:
-		return &m.beginTransactionRecord
+		return new(BeginTransactionRecord)
 	case TypeEndTransactionRecord:
-		return &m.endTransactionRecord
+		return new(EndTransactionRecord)
 	case TypeAbortTransactionRecord:
-		return &m.abortTransactionRecord
+		return new(AbortTransactionRecord)
 	case TypeRemoveDelegationTokenRecord:
-		return &m.removeDelegationTokenRecord
+		return new(RemoveDelegationTokenRecord)
 	case TypeRegisterControllerRecord:
-		return &m.registerControllerRecord
+		return new(RegisterControllerRecord)
 	case TypeClearElrRecord:
-		return &m.clearElrRecord
+		return new(ClearElrRecord)
 	case TypeUnregisterControllerRecord:
-		return &m.unregisterControllerRecord
+		return new(UnregisterControllerRecord)
 	}
 	return nil
 }

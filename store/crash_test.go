@@ -11,6 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kraftside/kraftside/store/storetest"
 )
 
 // crash is a file system as it may be found after the machine stopped.
@@ -39,18 +41,7 @@ type crasher struct {
 }
 
 // disk is c's file system, stopping where c wants.
-func (c *crasher) disk() vfs.FS { return errorfs.Wrap(cloneable{c.mem}, c) }
-
-// cloneable is a MemFS that may be cloned at any time: its own ReuseForWrite
-// locks twice what CrashClone locks, and meets its end between the two.
-type cloneable struct{ *vfs.MemFS }
-
-func (c cloneable) ReuseForWrite(from, to string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if err := c.Rename(from, to); err != nil {
-		return nil, err
-	}
-	return c.OpenReadWrite(to, category)
-}
+func (c *crasher) disk() vfs.FS { return errorfs.Wrap(storetest.Cloneable{MemFS: c.mem}, c) }
 
 func (c *crasher) MaybeError(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {

@@ -187,16 +187,17 @@ func syncDirectory(fsys vfs.FS, name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// moveAside renames the database. The one that was set aside before goes.
-func (d *directory) moveAside() error {
+// moveAside renames the database, and says whether it has its new name. The one
+// that was set aside before goes.
+func (d *directory) moveAside() (moved bool, err error) {
 	if err := d.fs.RemoveAll(d.setAside()); err != nil {
-		return diskError("remove "+d.setAside(), err)
+		return false, diskError("remove "+d.setAside(), err)
 	}
 	if err := d.fs.Rename(d.db(), d.setAside()); err != nil {
-		return diskError("set the store aside", err)
+		return false, diskError("set the store aside", err)
 	}
 	if err := syncDirectory(d.fs, d.path); err != nil {
-		return diskError("set the store aside", err)
+		return true, diskError("set the store aside", err)
 	}
-	return nil
+	return true, nil
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"iter"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -13,62 +12,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/store/storetest"
 )
-
-// faults makes operations fail.
-type faults struct {
-	mu     sync.Mutex
-	kind   errorfs.OpReadWrite
-	ops    int
-	from   int // the first operation that fails; 0 is none
-	always bool
-	err    error
-	failed string // the first that did
-}
-
-func (f *faults) MaybeError(op errorfs.Op) error {
-	if op.Kind.ReadOrWrite() != f.kind {
-		return nil
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ops++
-	if f.from == 0 || f.ops < f.from || f.ops > f.from && !f.always {
-		return nil
-	}
-	if f.failed == "" {
-		f.failed = fmt.Sprintf("operation %d, %v of %s", f.ops, op.Kind, op.Path)
-	}
-	return f.err
-}
-
-func (f *faults) String() string { return "faults" }
-
-func (f *faults) repair() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.from = 0
-}
-
-func (f *faults) what() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.failed
-}
 
 // Whatever operation on the disk fails, once or from then on: the process goes
 // on, the failure is told, the state in memory is whole, the files are those of
 // some slice; and when the disk works again, the store does.
 func TestDiskFailsAnywhere(t *testing.T) {
 	for _, kind := range []errorfs.OpReadWrite{errorfs.OpIsWrite, errorfs.OpIsRead} {
-		for name, f := range map[string]*faults{
-			"once": {kind: kind, err: syscall.EIO}, "from then on": {kind: kind, err: syscall.ENOSPC, always: true},
+		for name, f := range map[string]*storetest.Faults{
+			"once": {Kind: kind, Err: syscall.EIO}, "from then on": {Kind: kind, Err: syscall.ENOSPC, Always: true},
 		} {
 			t.Run(fmt.Sprint(kind, " ", name), func(t *testing.T) {
-				f.from = 1
-				for ; failAt(t, f); f.from++ {
+				f.From = 1
+				for ; failAt(t, f); f.From++ {
 				}
-				t.Logf("%d operations", f.from)
+				t.Logf("%d operations", f.From)
 			})
 		}
 	}
@@ -76,16 +35,16 @@ func TestDiskFailsAnywhere(t *testing.T) {
 
 // failAt plays a history in which an operation fails; false if the history has
 // not so many.
-func failAt(t *testing.T, template *faults) bool {
-	f := &faults{kind: template.kind, from: template.from, always: template.always, err: template.err}
+func failAt(t *testing.T, template *storetest.Faults) bool {
+	f := &storetest.Faults{Kind: template.Kind, From: template.From, Always: template.Always, Err: template.Err}
 	fs := vfs.NewMem()
 	w := newWorld(t, 7)
-	s, warning, err := Open("dir", memOptions(errorfs.Wrap(fs, f)))
+	s, warning, err := Open("dir", memOptions(f.FS(fs)))
 	if err != nil { // it could not even be locked
-		require.ErrorIs(t, err, f.err, f.what())
+		require.ErrorIs(t, err, f.Err, f.What())
 		return true
 	}
-	require.Nil(t, warning, "%s: %v", f.what(), warning)
+	require.Nil(t, warning, "%s: %v", f.What(), warning)
 	w.store = s
 	saved := []*world{w.save()}
 	stopped := false
@@ -95,26 +54,26 @@ func failAt(t *testing.T, template *faults) bool {
 		s.MaybeCommit(w.now)
 		if status := s.Status(); !status.Persisting && !stopped {
 			stopped = true
-			require.NotEmpty(t, f.what(), status.Reason)
-			require.Contains(t, status.Reason, f.err.Error(), f.what())
+			require.NotEmpty(t, f.What(), status.Reason)
+			require.Contains(t, status.Reason, f.Err.Error(), f.What())
 		}
 	}
 	_ = s.Flush()
 	durable := int(s.Durable().Partitions[0].Next)
-	if f.what() != "" && template.from%2 == 0 { // one half ends, the other goes on
-		f.repair()
+	if f.What() != "" && template.From%2 == 0 { // one half ends, the other goes on
+		f.Repair()
 		w.finish(t, fs)
 		return true
 	}
 	err = s.Close()
-	if f.what() == "" {
+	if f.What() == "" {
 		require.NoError(t, err)
 		return false
 	}
 	s = open(t, memOptions(fs))
 	loaded := reload(t, s)
-	require.GreaterOrEqual(t, loaded.slice, durable, f.what())
-	requireSame(t, saved[loaded.slice], loaded, f.what())
+	require.GreaterOrEqual(t, loaded.slice, durable, f.What())
+	requireSame(t, saved[loaded.slice], loaded, f.What())
 	require.NoError(t, s.Close())
 	return true
 }

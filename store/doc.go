@@ -30,7 +30,7 @@
 //
 // # Non-obvious
 //
-//   - Pebble never sees a failed write: see guard. A database that failed is left
+//   - Pebble never sees that the disk fails: see guard. A database that failed is left
 //     as it is, with its goroutines, and another is opened beside it.
 //   - What the engine's goroutine does may go on after the caller has given it up
 //     as failed. So the two share nothing but what they pass each other.

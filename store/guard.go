@@ -14,10 +14,11 @@ import (
 )
 
 // guard is the file system that Pebble works on. Pebble answers a failed write
-// by ending the process, or by a panic on a goroutine that nobody can catch.
-// So it never sees one: the goroutine that met it is stopped for good, inside
-// the call, and so is every other as soon as it comes to the disk. Whoever
-// waits for Pebble is told by the channel failed.
+// by ending the process, or by a panic on a goroutine that nobody can catch; a
+// failed read, while it opens, by closing what its other goroutines work with,
+// which then panic. So it never sees one: the goroutine that met it is stopped
+// for good, inside the call, and so is every other as soon as it comes to the
+// disk. Whoever waits for Pebble is told by the channel failed.
 //
 // A Pebble that was stopped can change nothing any more once idle is true, and
 // so the files may be opened again beside it. What it leaves behind is its
@@ -118,8 +119,20 @@ func (g *guard) change(what, name string, op func() error) {
 	g.leave()
 }
 
-// read runs an operation that does not change the disk, and may fail.
-func (g *guard) read(op func() error) error {
+// read runs an operation that does not change the disk. It does not return if
+// the disk fails; that there is nothing to read is for Pebble to know.
+func (g *guard) read(what, name string, op func() error) error {
+	g.enter()
+	err := op()
+	if err != nil && isDisk(err) {
+		g.fail(diskError(what+" "+name, err))
+	}
+	g.leave()
+	return err
+}
+
+// try runs an operation that may fail.
+func (g *guard) try(op func() error) error {
 	g.enter()
 	err := op()
 	g.leave()
@@ -166,7 +179,7 @@ func (g *guard) OpenDir(name string) (vfs.File, error) {
 // Open implements vfs.FS.
 func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	f := &guardFile{guard: g, name: name}
-	err := g.read(func() (err error) {
+	err := g.read("open", name, func() (err error) {
 		f.File, err = g.FS.Open(name, opts...)
 		return err
 	})
@@ -214,7 +227,7 @@ func (g *guard) MkdirAll(name string, perm os.FileMode) error {
 
 // List implements vfs.FS.
 func (g *guard) List(name string) (list []string, err error) {
-	err = g.read(func() error {
+	err = g.read("list", name, func() error {
 		list, err = g.FS.List(name)
 		return err
 	})
@@ -223,7 +236,7 @@ func (g *guard) List(name string) (list []string, err error) {
 
 // Stat implements vfs.FS.
 func (g *guard) Stat(name string) (info vfs.FileInfo, err error) {
-	err = g.read(func() error {
+	err = g.read("look at", name, func() error {
 		info, err = g.FS.Stat(name)
 		return err
 	})
@@ -284,7 +297,7 @@ func (f *guardFile) SyncTo(length int64) (full bool, err error) {
 // Close implements vfs.File.
 func (f *guardFile) Close() error {
 	if !f.writable {
-		return f.guard.read(f.File.Close)
+		return f.guard.try(f.File.Close)
 	}
 	f.guard.change("close", f.name, f.File.Close)
 	return nil
@@ -292,12 +305,12 @@ func (f *guardFile) Close() error {
 
 // Preallocate implements vfs.File. Not every file system can.
 func (f *guardFile) Preallocate(at, length int64) error {
-	return f.guard.read(func() error { return f.File.Preallocate(at, length) })
+	return f.guard.try(func() error { return f.File.Preallocate(at, length) })
 }
 
 // Read implements vfs.File.
 func (f *guardFile) Read(p []byte) (n int, err error) {
-	err = f.guard.read(func() error {
+	err = f.guard.read("read", f.name, func() error {
 		n, err = f.File.Read(p)
 		return err
 	})
@@ -306,7 +319,7 @@ func (f *guardFile) Read(p []byte) (n int, err error) {
 
 // ReadAt implements vfs.File.
 func (f *guardFile) ReadAt(p []byte, at int64) (n int, err error) {
-	err = f.guard.read(func() error {
+	err = f.guard.read("read", f.name, func() error {
 		n, err = f.File.ReadAt(p, at)
 		return err
 	})

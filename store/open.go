@@ -88,14 +88,17 @@ func (s *Store) startAnew() (aside bool, err error) {
 	if !s.atRest() {
 		return false, errLate
 	}
-	if err := s.directory.moveAside(); err != nil {
-		return false, err
+	aside, err = s.directory.moveAside()
+	if aside {
+		if s.wanted == "" {
+			s.wanted = s.cluster
+		}
+		s.forget()
 	}
-	if s.wanted == "" {
-		s.wanted = s.cluster
+	if err == nil {
+		err = s.openDatabase()
 	}
-	s.forget()
-	return true, s.openDatabase()
+	return aside, err
 }
 
 // openDatabase opens what is in the directory and reads what must be known of

@@ -65,6 +65,7 @@ var layers = map[string]layer{
 	"store": {imports: []string{
 		"image", "delta", "topichash", "groups", "rebalance", "metadatalog/record", "groups/record", "internal/wire",
 	}},
+	"store/storetest": {testing: true},
 	"pipeline": {imports: []string{
 		"metadatalog", "metadatalog/record", "internal/recordbatch", "image", "delta", "image/loader",
 		"topichash", "groups", "groups/record", "groups/offsetslog", "rebalance", "store",
@@ -109,7 +110,7 @@ var layers = map[string]layer{
 // libraries lists modules of others that are kept to a few directories.
 var libraries = map[string][]string{
 	"go.opentelemetry.io/":           {"telemetry", "cmd/sidecar"},
-	"github.com/cockroachdb/pebble/": {"store", "test/simquorum"},
+	"github.com/cockroachdb/pebble/": {"store", "store/storetest"},
 	"github.com/spf13/cobra":         {"cmd/sidecar"},
 	"github.com/spf13/pflag":         {"cmd/sidecar", "internal/config"},
 }

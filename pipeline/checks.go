@@ -35,7 +35,7 @@ type unsettled struct {
 // records of the operation that precede it, among them those that change what
 // the group subscribes to, were replayed before.
 func (s *state) check(sh *shard, r *groups.Record, group string) {
-	if s.OnCheck == nil || !storesHash(r) {
+	if s.OnCheck == nil || r.Offset < sh.checked || !storesHash(r) {
 		return
 	}
 	g := sh.Freeze(group)

@@ -153,7 +153,7 @@ func setRow(t *testing.T, fs vfs.FS, r row) bool {
 
 // startDamaged starts a sidecar twice, and says whether it found damage.
 func startDamaged(t *testing.T, s *story, fs *vfs.MemFS, last *View, what string) bool {
-	end := s.events[len(s.events)-1].at
+	end := s.last()
 	st, warning := openStore(t, fs)
 	r := startRun(t, s, st)
 	if warning != nil {

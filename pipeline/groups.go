@@ -22,7 +22,8 @@ func (g groupsSink) Assigned(a offsetslog.Assignment) error {
 
 // Resume implements offsetslog.Sink. A partition that comes back is read from
 // the store. After the store had stopped it lags behind the state: then the
-// partition goes back to what the store holds.
+// partition goes back to what the store holds, or to its start, and what was
+// known of it is shown until it is there again.
 func (g groupsSink) Resume(partition int32) (at offsetslog.Position) {
 	// The error is that of the function, which has none.
 	_ = g.p.turn(func(s *state) error {
@@ -86,15 +87,21 @@ func (s *state) assign(a offsetslog.Assignment) {
 }
 
 func (s *state) resume(partition int32) offsetslog.Position {
-	if s.Store != nil && (s.shards[partition] == nil || !s.Store.Live(partition)) {
-		s.dropShard(partition)
-		if err := s.restoreShard(partition); err != nil {
-			// The partition is read from its start: nothing else of it is lost.
-			s.dropShard(partition)
-		}
-		s.markShard(partition)
-	}
 	sh := s.shards[partition]
+	if s.Store != nil && (sh == nil || s.lags(partition)) {
+		stored, err := s.loadShard(partition)
+		switch {
+		case err != nil:
+			// The store has stopped. What is known stays; what is not, is read
+			// from its start.
+		case stored != nil:
+			sh = s.putShard(stored)
+			s.markShard(partition)
+		case sh != nil:
+			sh.again = true
+			return nowhere
+		}
+	}
 	if sh == nil {
 		return nowhere
 	}
@@ -105,28 +112,36 @@ func (s *state) resume(partition int32) offsetslog.Position {
 	return at
 }
 
+// lags says whether the store works and does not follow a partition: it had
+// stopped.
+func (s *state) lags(partition int32) bool {
+	return s.Store.Status().Persisting && !s.Store.Live(partition)
+}
+
 // start begins a run of a partition: from where the shard stands, or with a
 // new one.
 func (s *state) start(start *offsetslog.Start) {
 	sh := s.shards[start.Partition]
 	if sh == nil || start.StartsOver() {
-		s.dropShard(start.Partition)
-		sh = s.newShard(start.Partition)
+		if sh != nil && !sh.again {
+			s.dropShard(start.Partition) // what is known of it is void
+		}
+		sh = s.startShard(start.Partition)
 	}
 	sh.at.TopicID, sh.at.Offset = start.TopicID, start.Offset
 	sh.progress.Loading = true
 	s.published = false
 }
 
-// newShard begins a partition anew. Nothing of it is shown until its end is
-// reached.
-func (s *state) newShard(partition int32) *shard {
+// startShard begins a partition anew. Nothing of it is shown until its end is
+// reached, but for what there was before.
+func (s *state) startShard(partition int32) *shard {
 	if s.Store != nil {
 		s.Store.GroupsStart(partition)
 	}
-	sh := s.addShard(groups.NewShard(partition, groups.Options{NewGroupEpoch: s.newGroupEpoch(partition)}))
+	sh := newShard(groups.NewShard(partition, groups.Options{NewGroupEpoch: s.newGroupEpoch(partition)}))
 	sh.hidden = true
-	return sh
+	return s.putShard(sh)
 }
 
 // dropShard forgets a partition. The store keeps its rows, for the case that
@@ -136,12 +151,8 @@ func (s *state) dropShard(partition int32) {
 	if sh == nil {
 		return
 	}
-	for _, topic := range sh.SubscribedTopics() {
-		s.cache.Unsubscribe(topic)
-	}
-	for _, id := range sh.GroupIDs() {
-		s.mark(partition, id)
-	}
+	s.held = append(s.held, sh.SubscribedTopics()...)
+	s.markShard(partition)
 	delete(s.shards, partition)
 	s.published = false
 }
@@ -191,7 +202,8 @@ func (s *state) follow(sh *shard, progress offsetslog.Progress) {
 		s.persistPosition(sh)
 	}
 	if loaded {
-		sh.hidden = false
+		s.markShard(sh.Partition())
+		sh.hidden, sh.kept = false, false
 		s.markShard(sh.Partition())
 	}
 	s.published = false
@@ -203,16 +215,31 @@ func (s *state) mark(partition int32, group string) {
 
 // markShard marks every group of a partition.
 func (s *state) markShard(partition int32) {
-	if sh := s.shards[partition]; sh != nil {
+	sh := s.shards[partition]
+	switch {
+	case sh == nil:
+	case sh.kept:
+		s.views.Scan(func(id string, v *Group) bool {
+			if v.Partition == partition {
+				s.mark(partition, id)
+			}
+			return true
+		})
+	default:
 		for _, id := range sh.GroupIDs() {
 			s.mark(partition, id)
 		}
 	}
 }
 
-// markTopic marks the groups that subscribe to a topic.
+// markTopic marks the groups that subscribe to a topic, and those of which the
+// shard does not say.
 func (s *state) markTopic(topic string) {
 	for number, sh := range s.shards {
+		if sh.kept {
+			s.markShard(number)
+			continue
+		}
 		for _, id := range sh.GroupsByTopic(topic) {
 			s.mark(number, id)
 		}

@@ -10,6 +10,7 @@ import (
 // endOfSlice brings the verdicts up to date and hands the effects to the store.
 // Until the first tick the wall clock is not known, and nothing is committed.
 func (s *state) endOfSlice() {
+	s.release()
 	s.assessDirty()
 	changed := s.cache.TakeChanged()
 	s.noteTouched(changed)

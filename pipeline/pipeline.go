@@ -48,7 +48,8 @@ type Options struct {
 	// the state has followed it. It may be nil.
 	OnMetadata func(*delta.Delta, loader.Manifest)
 	// OnCheck is told, under the writer's turn, of each record that stores a
-	// hash, once the metadata log is as far as the record. It may be nil.
+	// hash, once the metadata log is as far as the record. A record that is
+	// read again since the store had stopped is not told again. It may be nil.
 	OnCheck func(Check)
 	// OnRebuilt is told, under the writer's turn, that the store holds the
 	// state again after it had stopped, and what it had to give up: the

@@ -37,9 +37,11 @@ func restoredState(o Options) (*state, error) {
 		return nil, o.Store.Condemn(err)
 	}
 	for number := range held.Partitions {
-		if err := s.restoreShard(number); err != nil {
+		sh, err := s.loadShard(number)
+		if err != nil {
 			return nil, err
 		}
+		s.putShard(sh)
 	}
 	if err := s.restoreTopics(model); err != nil {
 		return nil, o.Store.Condemn(err)
@@ -47,20 +49,20 @@ func restoredState(o Options) (*state, error) {
 	return s, nil
 }
 
-// restoreShard reads a partition back from the store, if it holds one.
-func (s *state) restoreShard(number int32) error {
+// loadShard reads a partition back from the store; nil if it holds none.
+func (s *state) loadShard(number int32) (*shard, error) {
 	var restored *groups.Shard
 	at, ok, err := s.Store.LoadGroups(number, func(rows iter.Seq[groups.Row]) (err error) {
 		restored, err = groups.Restore(number, groups.Options{NewGroupEpoch: s.newGroupEpoch(number)}, rows)
 		return err
 	})
 	if err != nil || !ok {
-		return err
+		return nil, err
 	}
-	sh := s.addShard(restored)
+	sh := newShard(restored)
 	sh.at = offsetslog.Position{Offset: at.Next, Epoch: at.LeaderEpoch, TopicID: at.TopicID}
 	sh.seen = time.UnixMilli(at.SeenAt)
-	return nil
+	return sh, nil
 }
 
 // Rows of the hash model are kept under these prefixes.
@@ -101,13 +103,17 @@ func (s *state) restoreCoordinators(model map[string][]byte) error {
 	return nil
 }
 
-// restoreTopics reads the rows of the hashes of the topics that the shards
-// subscribe to.
+// restoreTopics reads the rows of the hashes of topics. Where a shard lags
+// behind, it may not subscribe to all of them yet.
 func (s *state) restoreTopics(model map[string][]byte) error {
 	for key, row := range model {
 		name, ok := strings.CutPrefix(key, topicModel)
 		switch {
 		case ok:
+			if _, subscribed := s.cache.Peek(name); !subscribed {
+				s.cache.Subscribe(name)
+				s.held = append(s.held, name)
+			}
 			if err := s.cache.Restore(name, row); err != nil {
 				return fmt.Errorf("restore the hashes of topic %.300q: %w", name, err)
 			}

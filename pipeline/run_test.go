@@ -31,6 +31,10 @@ type run struct {
 	p     *Pipeline
 	told  []error // what was said to be lost
 	again bool    // the sources of the groups are to be started again
+	// rebuilt is how often the store was made to hold the state again.
+	rebuilt     int
+	whenRebuilt func() // may be nil
+	checks      []Check
 	// next is how far each partition that is followed was given to the
 	// pipeline, ends how long it is, whether or not it is followed.
 	next, ends map[int32]kafka.Offset
@@ -41,17 +45,31 @@ type run struct {
 // startRun starts a sidecar.
 func startRun(t *testing.T, s *story, st *store.Store) *run {
 	r := &run{t: t, story: s, store: st, next: map[int32]kafka.Offset{}, ends: map[int32]kafka.Offset{}}
-	p, lost := New(Options{Scope: All, NodeID: kafka.NoNode, Store: st, OnRebuilt: func(w *store.Warning) {
-		r.again = true
-		if w != nil {
-			r.told = append(r.told, w)
-		}
-	}})
+	p, lost := New(Options{Scope: All, NodeID: kafka.NoNode, Store: st, OnRebuilt: r.onRebuilt, OnCheck: r.onCheck})
 	if lost != nil {
 		r.told = append(r.told, lost)
 	}
 	r.p = p
 	return r
+}
+
+func (r *run) onRebuilt(w *store.Warning) {
+	r.again = true
+	r.rebuilt++
+	if r.whenRebuilt != nil {
+		r.whenRebuilt()
+	}
+	if w != nil {
+		r.told = append(r.told, w)
+	}
+}
+
+// onCheck requires that no record is checked twice.
+func (r *run) onCheck(c Check) {
+	for _, before := range r.checks {
+		require.False(r.t, before.Partition == c.Partition && before.Offset == c.Offset, "%+v", c)
+	}
+	r.checks = append(r.checks, c)
 }
 
 // catchUp gives a sidecar that has just been started the first n events, as
@@ -163,12 +181,18 @@ func (r *run) resume(number int32) {
 	r.progress(number)
 }
 
-// startAgain starts the sources of the groups again, if they have to be.
+// startAgain starts the sources of the groups again, if they have to be. What
+// is shown stays as it is while they go back.
 func (r *run) startAgain() {
 	for r.again {
 		r.again = false
+		before := r.p.View()
+		hidden := slices.ContainsFunc(before.Partitions, func(p Partition) bool { return p.Hidden })
 		for _, number := range slices.Sorted(maps.Keys(r.next)) {
 			r.resume(number)
+			if !hidden {
+				requireShown(r.t, before, r.p.View(), "while the sources start again")
+			}
 			for i := range r.story.events {
 				if e := &r.story.events[i]; e.batch != nil && e.partition == number && r.split(e).NextOffset() <= r.ends[number] {
 					r.group(e)

@@ -33,6 +33,10 @@ type state struct {
 
 	unsettled []unsettled
 	setAside  *store.Warning // that was not told yet, or nil
+	// held are topics that this state subscribes to, besides the shards, each
+	// as often as it is named. A partition that is loading may come to
+	// subscribe to them, and until then they must not lose their history.
+	held []string
 
 	// What views are made of.
 	views     *btree.Map[string, *Group]
@@ -51,7 +55,15 @@ type shard struct {
 	progress offsetslog.Progress
 	// hidden: the partition is read from its start, and what is known of it
 	// was not true at any time.
-	hidden  bool
+	hidden bool
+	// again: the store holds nothing of the partition, which is to be read from
+	// its start for that alone.
+	again bool
+	// kept: the partition is read back to where it was before, and its groups
+	// are shown as they were then.
+	kept bool
+	// checked is how far the records were told to OnCheck.
+	checked kafka.Offset
 	release int16 // coordinatorSupports, as last looked at
 }
 
@@ -79,13 +91,52 @@ func newState(o Options, base *image.MetadataImage) *state {
 	return s
 }
 
-func (s *state) addShard(g *groups.Shard) *shard {
-	sh := &shard{Shard: g, at: nowhere, progress: offsetslog.Progress{End: kafka.UnknownOffset, Loading: true}}
-	s.shards[g.Partition()] = sh
-	for _, topic := range g.SubscribedTopics() {
+func newShard(g *groups.Shard) *shard {
+	return &shard{Shard: g, at: nowhere, progress: offsetslog.Progress{End: kafka.UnknownOffset, Loading: true}}
+}
+
+// putShard makes a shard that of its partition. If another one is in its place,
+// its groups stay in view as they are, and its topics keep their history, until
+// the new one has been read to its end.
+func (s *state) putShard(sh *shard) *shard {
+	number := sh.Partition()
+	old := s.shards[number]
+	s.shards[number] = sh
+	for _, topic := range sh.SubscribedTopics() {
 		s.cache.Subscribe(topic)
 	}
+	if old != nil {
+		sh.hidden, sh.kept, sh.checked = old.hidden, !old.hidden, max(old.checked, old.at.Offset)
+		s.held = append(s.held, old.SubscribedTopics()...)
+	}
+	s.published = false
 	return sh
+}
+
+// release lets go what is held, once every partition is loaded.
+func (s *state) release() {
+	if len(s.held) == 0 || s.loading() {
+		return
+	}
+	for _, topic := range s.held {
+		s.cache.Unsubscribe(topic)
+	}
+	s.held = nil
+}
+
+// loading says whether a partition is loading, or will be.
+func (s *state) loading() bool {
+	for _, sh := range s.shards {
+		if sh.progress.Loading {
+			return true
+		}
+	}
+	for _, number := range s.assignment.Partitions {
+		if s.shards[number] == nil {
+			return true
+		}
+	}
+	return !s.assignment.Known
 }
 
 // nowhere is the position of a partition of which nothing is known.

@@ -18,6 +18,9 @@ import (
 // never stopped reads them.
 type story struct{ events []event }
 
+// last is when the last event is.
+func (s *story) last() int64 { return s.events[len(s.events)-1].at }
+
 // event is one step of the story.
 type event struct {
 	at int64 // the sidecar's clock
@@ -92,9 +95,10 @@ func subscriber(group, id string, topics ...string) keyed {
 }
 
 // tellStory writes a story that has something of everything which is stored:
-// every kind of row, verdicts of every kind but drift, an election, snapshots, transactions of
-// both logs that are open for a while, records that Kafka would not replay, a
-// partition that leaves, and a topic that loses its last subscriber.
+// every kind of row, every verdict but drift, an election, a snapshot,
+// transactions of both logs that are open for a while, records that Kafka would
+// not replay, a partition that leaves, and a topic that loses its last
+// subscriber.
 func tellStory(t *testing.T) *story {
 	s := &teller{cluster: newCluster(t, Options{Scope: All, NodeID: kafka.NoNode})}
 	s.written = func(partition int32, batch []byte) {

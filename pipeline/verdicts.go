@@ -31,14 +31,18 @@ func (s *state) assessAll() {
 }
 
 // assess makes the view of one group, if it is another one than before. Groups
-// of a partition that is loading are not shown: what is known of them is not
-// true of any time.
+// of a partition that is loading are not shown, or as they were before: what is
+// known of them is not true of any time.
 func (s *state) assess(key groupKey) {
 	delete(s.waiting, key)
 	sh := s.shards[key.partition]
 	var g *groups.Group
-	if sh != nil && !sh.hidden {
+	switch v, viewed := s.views.Get(key.group); {
+	case sh == nil || sh.hidden:
+	case !sh.kept:
 		g = sh.Freeze(key.group)
+	case viewed && v.Partition == key.partition:
+		g = v.Group
 	}
 	if g == nil {
 		s.forgetView(key)

@@ -17,7 +17,8 @@ import (
 
 // View is the state at one moment. It never changes; a reader answers all of a
 // request from one. Every group in it rests on all of the image and on the
-// records of its partition before Partition.Next.
+// records of its partition before Partition.Next; where a partition is Loading
+// it may rest on more.
 type View struct {
 	Image *image.MetadataImage
 	// Metadata is how the metadata tail stands. Refused is the record that it

@@ -204,13 +204,13 @@ func (c *cast) requirePrefix(t *testing.T, dir string, history *images, before *
 	for number, at := range vector.Partitions {
 		var restored *groups.Shard
 		_, ok, err := st.LoadGroups(number, func(rows iter.Seq[groups.Row]) (err error) {
-			restored, err = groups.Restore(number, shardOptions, rows)
+			restored, err = groups.Restore(number, c.shardOptions(), rows)
 			return err
 		})
 		require.NoError(t, err)
 		require.True(t, ok)
 		eventually(t, "the log of the partition is read", func() error {
-			want, err := c.log.replay(number, at.Next, shardOptions)
+			want, err := c.log.replay(number, at.Next, c.shardOptions())
 			if err == nil && !restored.Equal(want) {
 				require.Equal(t, want.String(), restored.String(), "partition %d below offset %d", number, at.Next)
 				require.Fail(t, "shards differ in what their text does not show")
@@ -221,8 +221,13 @@ func (c *cast) requirePrefix(t *testing.T, dir string, history *images, before *
 	return &vector
 }
 
-// shardOptions are those of coordinators of Kafka 4.3 and later.
-var shardOptions = groups.Options{NewGroupEpoch: 1}
+// shardOptions are what the coordinators' release has to do with a shard.
+func (w *world) shardOptions() groups.Options {
+	if w.is("4.1") || w.is("4.2") {
+		return groups.Options{}
+	}
+	return groups.Options{NewGroupEpoch: 1}
+}
 
 // restore makes a pipeline of a store.
 func restore(t *testing.T, dir string) (*store.Store, *pipeline.Pipeline) {

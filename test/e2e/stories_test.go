@@ -10,7 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/kraftside/kraftside/test/jvm"
 	"github.com/kraftside/kraftside/test/realkafka"
 )
 
@@ -52,9 +51,9 @@ func hashes(t *testing.T, version string) {
 	play(t, c.story())
 }
 
-// story is what happens on a release. The crashes do not depend on it, and are
-// for the newest alone. 4.3 has the rules of 4.4 but for the records of members
-// and assignments, and is left alone with what happens to brokers.
+// story is what happens on a release. 4.3 has the rules of 4.4 but for the
+// records of members and assignments, and is left alone with what happens to
+// brokers and to sidecars.
 func (c *cast) story() []scenario {
 	changes := []scenario{
 		{"groups join", c.join},
@@ -84,13 +83,10 @@ func (c *cast) story() []scenario {
 		{"every hash in Kafka's own dump", c.sameDump},
 		{"secrets", c.secretsStay},
 	}
-	switch {
-	case c.Version() == jvm.Newest:
-		return slices.Concat(changes, more, ends, []scenario{{"sidecar killed at 20 moments", c.killed}})
-	case c.is("4.3"):
+	if c.is("4.3") {
 		return slices.Concat(changes, ends)
 	}
-	return slices.Concat(changes, more, ends)
+	return slices.Concat(changes, more, ends, []scenario{{"sidecar killed at 20 moments", c.killed}})
 }
 
 // play runs scenarios until one fails: the next begins where it ended.

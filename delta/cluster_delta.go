@@ -23,8 +23,11 @@ func (d *Delta) replayCluster(m record.Message) (handled bool, err error) {
 	switch r := m.(type) {
 	case *record.RegisterBrokerRecord:
 		d.registerBroker(r)
+		d.note(source{number: r.BrokerID, kind: record.TypeRegisterBrokerRecord})
 	case *record.UnregisterBrokerRecord:
-		err = d.unregisterBroker(kafka.NodeID(r.BrokerID))
+		if err = d.unregisterBroker(kafka.NodeID(r.BrokerID)); err == nil {
+			d.note(source{number: r.BrokerID, kind: record.TypeUnregisterBrokerRecord})
+		}
 	case *record.BrokerRegistrationChangeRecord:
 		err = d.changeBroker(r)
 	case *record.FenceBrokerRecord:

@@ -43,6 +43,9 @@ type Delta struct {
 
 	first     [1]image.TopicRef // memory of touched, enough for most
 	touched   []image.TopicRef
+	firstRow  [1]source // memory of sources, likewise
+	sources   []source
+	at        kafka.Offset // of the record that is being replayed
 	deleted   []TopicIdentity
 	newTopics bool
 	brokers   []kafka.NodeID
@@ -74,9 +77,13 @@ func NewSnapshot(base *image.MetadataImage) *Delta {
 // base image as well.
 func (d *Delta) ForgetProducerID() { d.builder.SetNextProducerID(-1) }
 
-// Replay adds a record. It keeps no reference to m. After an error the delta
-// is what it was before the record.
-func (d *Delta) Replay(m record.Message) error {
+// Replay adds a record whose offset is not known.
+func (d *Delta) Replay(m record.Message) error { return d.ReplayAt(kafka.UnknownOffset, m) }
+
+// ReplayAt adds the record at an offset of the log. It keeps no reference to
+// m. After an error the delta is what it was before the record.
+func (d *Delta) ReplayAt(offset kafka.Offset, m record.Message) error {
+	d.at = offset
 	switch r := m.(type) {
 	case *record.PartitionRecord:
 		return d.replayPartition(r)

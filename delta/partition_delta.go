@@ -41,7 +41,11 @@ func (d *Delta) replayPartition(r *record.PartitionRecord) error {
 	if err := settleDirectories(p); err != nil {
 		return err
 	}
-	return d.setPartition(ref, r.PartitionID, p)
+	if err := d.setPartition(ref, r.PartitionID, p); err != nil {
+		return err
+	}
+	d.note(source{ref: ref, number: r.PartitionID, kind: record.TypePartitionRecord, effects: assigns | elects})
+	return nil
 }
 
 // replayPartitionChange merges a change into a partition
@@ -80,7 +84,22 @@ func (d *Delta) replayPartitionChange(r *record.PartitionChangeRecord) error {
 	if err := settleDirectories(p); err != nil {
 		return err
 	}
-	return d.setPartition(ref, r.PartitionID, p)
+	if err := d.setPartition(ref, r.PartitionID, p); err != nil {
+		return err
+	}
+	d.note(source{ref: ref, number: r.PartitionID, kind: record.TypePartitionChangeRecord, effects: effectsOf(r)})
+	return nil
+}
+
+// effectsOf says what a change does beside touching the topic.
+func effectsOf(r *record.PartitionChangeRecord) (e effects) {
+	if r.Replicas != nil {
+		e |= assigns
+	}
+	if r.Leader != noLeaderChange {
+		e |= elects
+	}
+	return e
 }
 
 func (d *Delta) setPartition(ref image.TopicRef, number int32, p *image.Partition) error {
@@ -113,6 +132,7 @@ func (d *Delta) replayClearElr(r *record.ClearElrRecord) error {
 
 func (d *Delta) clearElr(ref image.TopicRef) error {
 	d.touch(ref)
+	d.note(source{ref: ref, number: noPartition, kind: record.TypeClearElrRecord})
 	for number, p := range d.builder.Topics().Topic(ref).Partitions() {
 		if len(p.Elr)+len(p.LastKnownElr) == 0 {
 			continue

@@ -37,6 +37,7 @@ func (d *Delta) replayTopic(r *record.TopicRecord) error {
 	}
 	d.newTopics = true
 	d.touch(ref)
+	d.note(source{ref: ref, number: noPartition, kind: record.TypeTopicRecord})
 	return nil
 }
 
@@ -50,6 +51,7 @@ func (d *Delta) replayTopicAgain(ref image.TopicRef, r *record.TopicRecord) erro
 	topics.Clear(ref)
 	d.newTopics = true
 	d.touch(ref)
+	d.note(source{ref: ref, number: noPartition, kind: record.TypeTopicRecord})
 	return nil
 }
 
@@ -61,6 +63,7 @@ func (d *Delta) replayRemoveTopic(r *record.RemoveTopicRecord) error {
 	}
 	name := strings.Clone(topics.Topic(ref).Name())
 	topics.Remove(ref)
+	d.note(source{removed: &TopicIdentity{r.TopicID, name}, number: noPartition, kind: record.TypeRemoveTopicRecord})
 	if _, inBase := d.base.Topics().ByID(r.TopicID); inBase {
 		d.deleted = append(d.deleted, TopicIdentity{r.TopicID, name})
 		d.removeTopicConfigs(name)

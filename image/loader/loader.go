@@ -173,7 +173,7 @@ func (l *Loader) replay(m record.Message, b *recordbatch.Batch, offset kafka.Off
 		l.inTxn = false
 		return nil
 	}
-	if err := l.delta().Replay(m); err != nil {
+	if err := l.delta().ReplayAt(offset, m); err != nil {
 		return err
 	}
 	l.replayed++

@@ -1,0 +1,326 @@
+package rebalance
+
+import (
+	"slices"
+
+	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/groups/record"
+	"github.com/kraftside/kraftside/internal/kafka"
+)
+
+// bump is a rebalance whose causes are not settled: the metadata log has a say
+// in them.
+type bump struct {
+	track *track
+	id    ID
+	time  int64
+	gone  bool // nobody asks for it any more
+	// fresh: the group was new, so that nothing was evaluated before.
+	fresh bool
+	// broken says why the records before cannot be relied on; empty if they
+	// can.
+	broken string
+
+	changes    int     // of the history, when it was looked at last
+	recorded   []Cause // what the operation itself proves
+	departures []departure
+	regexes    []regexStep
+	hash       *hashStep
+	legacy     []legacyStep
+	classic    *classicStep
+	found      []Cause // what else it proves, that the coordinator found when it looked
+	residual   []Cause // what explains the bump if nothing else does
+}
+
+func (b *bump) before(o *bump) bool {
+	if b.time != o.time {
+		return b.time < o.time
+	}
+	return b.id.Offset < o.id.Offset
+}
+
+// bump looks at an operation that stores an epoch.
+func (e *Explainer) bump(p *Partition, op *operation) {
+	r := op.epochRecord()
+	after := op.after
+	if after == nil || after.Type == groups.Classic != (r.kind == record.TypeGroupMetadata) {
+		return // a later record of the operation removed it
+	}
+	n := &Rebalance{
+		ID:        ID{e.ClusterID, p.topicID, p.shard.Partition(), r.offset},
+		Group:     op.group,
+		Type:      after.Type,
+		Epoch:     after.Epoch,
+		StartedAt: op.timestamp,
+	}
+	proof := evidence(n.ID.Partition, r, op.timestamp)
+	if op.converts() {
+		e.track(op.group).convert(op, proof)
+		return
+	}
+	var raised bool
+	if n.PreviousEpoch, raised = previousEpoch(op.before, after); !raised {
+		return
+	}
+	t := e.track(op.group)
+	b := &bump{track: t, id: n.ID, time: op.timestamp, fresh: op.before == nil || op.before.Type != after.Type, broken: broken(op.before, n)}
+	n.Members = membersOf(op.before, after)
+	x := &extractor{Explainer: e, track: t, op: op, proof: proof, partition: n.ID.Partition, shard: p.shard, b: b}
+	x.extract()
+	n.Hash = x.storedHash()
+	e.add(t, n)
+	t.bumps = append(t.bumps, b)
+	if !e.try(b, false) {
+		e.await(b)
+	}
+}
+
+// previousEpoch is the epoch before, and whether it was raised.
+func previousEpoch(before, after *groups.Group) (int32, bool) {
+	if after.Type == groups.Classic {
+		if before == nil || before.Classic == nil || before.Type != groups.Classic {
+			return after.Epoch - 1, after.Epoch > 0
+		}
+		return before.Epoch, after.Epoch > before.Epoch
+	}
+	if before == nil || before.Hash == nil {
+		return after.Epoch - 1, true
+	}
+	return before.Hash.Epoch, after.Epoch > before.Hash.Epoch
+}
+
+// broken says what is missing of the records before a bump.
+func broken(before *groups.Group, n *Rebalance) string {
+	known := before != nil && before.Type == n.Type && (before.Hash != nil || before.Type == groups.Classic && before.Classic != nil)
+	switch {
+	case known && n.Epoch == n.PreviousEpoch+1, known && before.Type == groups.Classic:
+		return ""
+	case !known && n.Epoch <= firstEpoch:
+		return ""
+	}
+	return "records before it are missing, as in a log that was compacted"
+}
+
+// firstEpoch is the highest epoch that the first bump of a group may bring: 1,
+// and 2 from Kafka 4.3 on.
+const firstEpoch = 2
+
+// converts says whether the operation makes the group one of another protocol,
+// with the members and the epoch that it had. An empty group is replaced
+// instead.
+func (o *operation) converts() bool {
+	return o.before != nil && o.before.Type != o.after.Type && len(o.before.Members) > 0
+}
+
+// convert notes a conversion, which the next bump is about.
+func (t *track) convert(op *operation, proof Evidence) {
+	t.last, t.classicAt = nil, op.timestamp
+	proof.Detail = "it became a " + op.after.Type.String() + " group"
+	t.converted = &proof
+}
+
+func evidence(partition int32, r *operationRecord, time int64) Evidence {
+	return Evidence{Log: OffsetsLog(partition), Offset: r.offset, Timestamp: time, Record: r.kind.RecordName(), Detail: tombstone(r)}
+}
+
+func tombstone(r *operationRecord) string {
+	if r.tombstone {
+		return "tombstone"
+	}
+	return ""
+}
+
+// extractor takes from an operation what it proves.
+type extractor struct {
+	*Explainer
+	track     *track
+	op        *operation
+	proof     Evidence
+	partition int32
+	shard     *groups.Shard
+	b         *bump
+	diff      memberDiff
+}
+
+// extract looks for every cause, the deciding ones first.
+func (x *extractor) extract() {
+	x.diff = diffMembers(x.op.before, x.op.after)
+	if t := x.track; t.converted != nil {
+		x.recorded(Cause{Kind: GroupConverted, Summary: "the group was converted: " + t.converted.Detail}, *t.converted)
+		if x.op.after.Type == groups.Classic {
+			x.b.recorded[0].Confidence, x.b.recorded[0].Reason = Likely, classicReason
+		}
+		t.converted = nil
+	}
+	if x.op.after.Type == groups.Classic {
+		x.classic()
+		return
+	}
+	x.members()
+	x.regexes()
+	x.legacy()
+	x.hash()
+	switch x.op.after.Type {
+	case groups.Consumer:
+		x.assignor()
+	case groups.Share:
+		x.shareState()
+	case groups.Streams:
+		x.streams()
+	}
+}
+
+// recorded adds a cause that the operation proves by the records given.
+func (x *extractor) recorded(c Cause, proof ...Evidence) {
+	x.b.recorded = append(x.b.recorded, x.certain(c, proof...))
+}
+
+// residual adds a cause that holds if there is no other.
+func (x *extractor) residual(c Cause, proof ...Evidence) {
+	x.b.residual = append(x.b.residual, x.certain(c, proof...))
+}
+
+func (x *extractor) certain(c Cause, proof ...Evidence) Cause {
+	c.Confidence, c.Reason = Certain, ""
+	if x.b.broken != "" {
+		c.Confidence, c.Reason = Likely, x.b.broken
+	}
+	if c.Field != FieldRacks {
+		c.Partition = -1
+	}
+	c.Evidence = append(c.Evidence, proof...)
+	return c
+}
+
+// proofOf is the record of a type about a name, and the one of the epoch.
+func (x *extractor) proofOf(kind record.Type, tombstone bool, name string) []Evidence {
+	if r := x.op.find(kind, tombstone, name); r != nil {
+		return []Evidence{evidence(x.partition, r, x.op.timestamp), x.proof}
+	}
+	return []Evidence{x.proof}
+}
+
+// memberDiff is what differs between the members of two states.
+type memberDiff struct {
+	joined, left []*groups.Member
+	changed      [][2]*groups.Member
+}
+
+// diffMembers compares members. A static member that comes back under another
+// id is the same one.
+func diffMembers(before, after *groups.Group) (d memberDiff) {
+	old := make(map[string]*groups.Member)
+	static := make(map[string]*groups.Member)
+	if before != nil {
+		for _, m := range before.Members {
+			old[m.ID] = m
+			if m.InstanceID != "" {
+				static[m.InstanceID] = m
+			}
+		}
+	}
+	for _, m := range after.Members {
+		was := old[m.ID]
+		if was == nil && m.InstanceID != "" {
+			was = static[m.InstanceID]
+		}
+		if was == nil {
+			d.joined = append(d.joined, m)
+			continue
+		}
+		delete(old, was.ID)
+		if was != m {
+			d.changed = append(d.changed, [2]*groups.Member{was, m})
+		}
+	}
+	for _, m := range old {
+		d.left = append(d.left, m)
+	}
+	slices.SortFunc(d.left, func(a, b *groups.Member) int { return compare(a.ID, b.ID) })
+	return d
+}
+
+// storedHash is the part of the hash that the record itself has.
+func (x *extractor) storedHash() *Hash {
+	if x.b.hash == nil {
+		return nil
+	}
+	return &Hash{Before: x.b.hash.before, HadBefore: x.b.hash.hadBefore, After: x.b.hash.q.hash}
+}
+
+// try settles the bump if it can be; force settles it with what is known.
+func (e *Explainer) try(b *bump, force bool) bool {
+	if b.gone {
+		return true
+	}
+	due := e.history.passed(b.time)
+	if !force && (b.track.bumps[0] != b || b.changes == e.history.changes && !due) {
+		return false
+	}
+	b.changes = e.history.changes
+	s := &settlement{e: e, b: b, force: force, due: due || force}
+	s.run()
+	if s.open && !force {
+		return false
+	}
+	e.conclude(b, s)
+	return true
+}
+
+// settlement is one attempt to find the causes of a bump.
+type settlement struct {
+	e          *Explainer
+	b          *bump
+	force, due bool
+	open       bool // something has yet to be read
+	causes     []Cause
+	verdict    *Hash // of the bump's hash, nil if it has none
+}
+
+// run collects the causes in the order of how much they decide: what happened
+// in the operation, then what the coordinator found when it looked.
+func (s *settlement) run() {
+	s.causes = append(s.causes, s.b.recorded...)
+	s.departures()
+	s.regexes()
+	s.legacy()
+	s.hash()
+	s.classic()
+	s.causes = append(s.causes, s.b.found...)
+	if len(s.causes) == 0 {
+		s.causes = append(s.causes, s.b.residual...)
+	}
+}
+
+// conclude gives the rebalance its causes.
+func (e *Explainer) conclude(b *bump, s *settlement) {
+	t := b.track
+	if i := slices.Index(t.bumps, b); i >= 0 {
+		t.bumps = slices.Delete(t.bumps, i, i+1)
+	}
+	if b.hash != nil && b.hash.keep {
+		t.last = b.hash.found
+	}
+	i := t.index(b.id)
+	if i < 0 {
+		return
+	}
+	n := *t.rebalances[i]
+	n.Settled, n.Causes = true, s.causes
+	if len(n.Causes) == 0 {
+		n.Causes = []Cause{s.unknown()}
+	}
+	if most := e.Limits.Causes; len(n.Causes) > most {
+		n.Causes, n.MoreCauses = n.Causes[:most], len(n.Causes)-most
+	}
+	if s.verdict != nil {
+		n.Hash = s.verdict
+	}
+	e.put(t, &n)
+}
+
+// within says whether a record of the metadata log is after another one, and
+// not later than the bump.
+func (s *settlement) within(time int64, offset, after kafka.Offset) bool {
+	return offset > after && time <= s.b.time+Skew
+}

@@ -1,0 +1,245 @@
+package rebalance
+
+import (
+	"container/heap"
+	"maps"
+	"slices"
+
+	"github.com/kraftside/kraftside/delta"
+	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/image"
+	"github.com/kraftside/kraftside/internal/kafka"
+)
+
+// Skew is how much later than the metadata log a record of a coordinator may
+// seem to be written, or earlier, in milliseconds: their clocks differ, and a
+// coordinator applies the log with a delay.
+const Skew = 2_000
+
+// Limits bound what an Explainer keeps.
+type Limits struct {
+	// Images in which a hash may have changed, and Touches, records that named
+	// a topic, that are kept of the metadata log. A bump that rests on older
+	// ones is unknown.
+	Images, Touches int
+	// Rebalances that are kept in all, and of one group, the oldest dropped
+	// first.
+	Rebalances, PerGroup int
+	// Undecided bumps wait for the metadata log. Beyond, they are settled with
+	// what is known.
+	Undecided int
+	// Causes listed of one rebalance.
+	Causes int
+}
+
+// DefaultLimits are some 30 MB in a large cluster.
+var DefaultLimits = Limits{Images: 1024, Touches: 1 << 16, Rebalances: 10_000, PerGroup: 50, Undecided: 10_000, Causes: 32}
+
+// Options configure an Explainer.
+type Options struct {
+	// ClusterID is part of the identity of each rebalance.
+	ClusterID string
+	Limits    Limits
+	// OnChange is told of every new state of a rebalance: it began, its causes
+	// were settled, a member reached the epoch, it is over. It may be nil.
+	OnChange func(*Rebalance)
+}
+
+// Explainer explains the bumps of all groups.
+type Explainer struct {
+	Options
+	history *history
+	groups  map[string]*track
+	waiting waiting
+	changed map[string]struct{}
+	kept    []*Rebalance // in the order of their beginning; the newest state is in the track
+}
+
+// track is what is known of one group.
+type track struct {
+	rebalances []*Rebalance // oldest first
+	last       *evaluation  // nil: not known
+	bumps      []*bump      // that are not settled, oldest first
+	// share is the state of the share partitions at the last bump, and shareAt
+	// the last record of it.
+	share   *groups.ShareGroup
+	shareAt Evidence
+	// converted is the record that made it a group of another type, until the
+	// next bump.
+	converted *Evidence
+	// classicAt is when the last generation began.
+	classicAt int64
+}
+
+// New returns an Explainer that knows an image and nothing before it.
+func New(base *image.MetadataImage, o Options) *Explainer {
+	if o.Limits == (Limits{}) {
+		o.Limits = DefaultLimits
+	}
+	return &Explainer{Options: o, history: newHistory(base, o.Limits), groups: make(map[string]*track), changed: make(map[string]struct{})}
+}
+
+// OnMetadataUpdate takes the next image, and settles what waited for it.
+func (e *Explainer) OnMetadataUpdate(d *delta.Delta) {
+	e.history.follow(d)
+	e.settle()
+}
+
+// Group returns the rebalances of a group that are kept, newest first.
+func (e *Explainer) Group(id string) []*Rebalance {
+	t := e.groups[id]
+	if t == nil {
+		return nil
+	}
+	list := slices.Clone(t.rebalances)
+	slices.Reverse(list)
+	return list
+}
+
+func (e *Explainer) track(group string) *track {
+	t := e.groups[group]
+	if t == nil {
+		t = &track{}
+		e.groups[group] = t
+	}
+	return t
+}
+
+// add keeps a new rebalance.
+func (e *Explainer) add(t *track, r *Rebalance) {
+	if last := t.current(); last != nil && last.Open() {
+		n := *last
+		n.SupersededBy = r.Epoch
+		e.put(t, &n)
+	}
+	t.rebalances = append(t.rebalances, r)
+	if len(t.rebalances) > e.Limits.PerGroup {
+		t.rebalances = slices.Delete(t.rebalances, 0, 1)
+	}
+	e.kept = append(e.kept, r)
+	if len(e.kept) > e.Limits.Rebalances {
+		e.drop(e.kept[0])
+		e.kept[0] = nil
+		e.kept = e.kept[1:]
+	}
+	e.tell(r)
+}
+
+// drop forgets a rebalance, if its group has not yet.
+func (e *Explainer) drop(r *Rebalance) {
+	t := e.groups[r.Group]
+	if t == nil {
+		return
+	}
+	e.changed[r.Group] = struct{}{}
+	if i := t.index(r.ID); i >= 0 {
+		t.rebalances = slices.Delete(t.rebalances, i, i+1)
+	}
+	if len(t.rebalances)+len(t.bumps) == 0 {
+		delete(e.groups, r.Group)
+	}
+}
+
+// put replaces a rebalance by its newer state.
+func (e *Explainer) put(t *track, r *Rebalance) {
+	if i := t.index(r.ID); i >= 0 {
+		t.rebalances[i] = r
+	}
+	e.tell(r)
+}
+
+// TakeChanged returns the groups of which Group says something else than at
+// the last call.
+func (e *Explainer) TakeChanged() []string {
+	if len(e.changed) == 0 {
+		return nil
+	}
+	ids := slices.Collect(maps.Keys(e.changed))
+	clear(e.changed)
+	return ids
+}
+
+func (e *Explainer) tell(r *Rebalance) {
+	e.changed[r.Group] = struct{}{}
+	if e.OnChange != nil {
+		e.OnChange(r)
+	}
+}
+
+func (t *track) index(id ID) int {
+	return slices.IndexFunc(t.rebalances, func(r *Rebalance) bool { return r.ID == id })
+}
+
+// current is the newest rebalance, nil if there is none.
+func (t *track) current() *Rebalance {
+	if len(t.rebalances) == 0 {
+		return nil
+	}
+	return t.rebalances[len(t.rebalances)-1]
+}
+
+// Forget drops what is known of the groups of a partition that is not followed
+// any more, or is read anew.
+func (e *Explainer) Forget(partition int32) {
+	mine := func(r *Rebalance) bool { return r.ID.Partition == partition }
+	for id, t := range e.groups {
+		if len(t.rebalances) > 0 && mine(t.rebalances[0]) {
+			for _, b := range t.bumps {
+				b.gone = true
+			}
+			delete(e.groups, id)
+			e.changed[id] = struct{}{}
+		}
+	}
+	e.kept = slices.DeleteFunc(e.kept, mine)
+}
+
+// waiting are the bumps that wait for the metadata log, by their times.
+type waiting []*bump
+
+func (w waiting) Len() int           { return len(w) }
+func (w waiting) Less(i, j int) bool { return w[i].before(w[j]) }
+func (w waiting) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
+
+// Push implements heap.Interface.
+func (w *waiting) Push(b any) { *w = append(*w, b.(*bump)) }
+
+// Pop implements heap.Interface.
+func (w *waiting) Pop() any {
+	last := len(*w) - 1
+	b := (*w)[last]
+	(*w)[last] = nil
+	*w = (*w)[:last]
+	return b
+}
+
+// ahead is how much later than the metadata log a bump may be that is looked
+// at already, in milliseconds. What comes of it does not depend on when it is
+// looked at.
+const ahead = 60_000
+
+// settle looks at the bumps that may be explained by now.
+func (e *Explainer) settle() {
+	var again []*bump
+	for len(e.waiting) > 0 && e.waiting[0].time <= e.history.clock+ahead {
+		b := heap.Pop(&e.waiting).(*bump)
+		if !e.try(b, false) {
+			again = append(again, b)
+		}
+	}
+	for _, b := range again {
+		heap.Push(&e.waiting, b)
+	}
+}
+
+// await has a bump looked at again later.
+func (e *Explainer) await(b *bump) {
+	heap.Push(&e.waiting, b)
+	if len(e.waiting) > e.Limits.Undecided {
+		oldest := heap.Pop(&e.waiting).(*bump)
+		e.try(oldest, true)
+	}
+}
+
+// offset is where the metadata log was read to.
+func (e *Explainer) offset() kafka.Offset { return e.history.image.Provenance().Offset }

@@ -1,0 +1,95 @@
+package rebalance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/groups/record"
+	"github.com/kraftside/kraftside/internal/kafka"
+)
+
+// legacyStep is a topic that a coordinator of Kafka 4.0 found changed. It
+// records what it knows of each topic instead of a hash, so that the record
+// proves the cause, and the metadata log only adds where it came from.
+type legacyStep struct {
+	cause Cause
+	// made says which records of the topic may be the origin.
+	made func(*source) bool
+}
+
+// legacy compares what a coordinator of Kafka 4.0 recorded of the topics that
+// the group subscribed to before and does after.
+func (x *extractor) legacy() {
+	before, after := x.op.before, x.op.after
+	r := x.op.find(record.TypeConsumerGroupPartitionMetadata, false, "")
+	if r == nil {
+		r = x.op.find(record.TypeShareGroupPartitionMetadata, false, "")
+	}
+	if r == nil || before == nil || before.Hash == nil {
+		return
+	}
+	for _, name := range after.SubscribedTopics {
+		if _, both := slices.BinarySearch(before.SubscribedTopics, name); both {
+			x.compareLegacy(name, subscribed(before, name), subscribed(after, name), evidence(x.partition, r, x.op.timestamp))
+		}
+	}
+}
+
+// subscribed is what was recorded of a topic; nil if it did not exist.
+func subscribed(g *groups.Group, name string) *groups.SubscribedTopic {
+	for i := range g.Subscription {
+		if g.Subscription[i].Name == name {
+			return &g.Subscription[i]
+		}
+	}
+	return nil
+}
+
+func (x *extractor) compareLegacy(name string, a, b *groups.SubscribedTopic, proof Evidence) {
+	c := Cause{Kind: Metadata, Topic: name}
+	var made func(*source) bool
+	switch {
+	case a == nil && b == nil, a != nil && b != nil && *a == *b:
+		return
+	case a == nil:
+		c.Field, c.TopicID, c.After = FieldTopic, b.TopicID, []string{name}
+		c.Summary = fmt.Sprintf("topic %s was created", name)
+		made = func(r *source) bool { return r.record == topicRecord && r.id == b.TopicID }
+	case b == nil:
+		c.Field, c.TopicID, c.Before = FieldTopic, a.TopicID, []string{name}
+		c.Summary = fmt.Sprintf("topic %s was deleted", name)
+		made = func(r *source) bool { return r.record == removeTopic && r.id == a.TopicID }
+	case a.TopicID != b.TopicID:
+		c.Field, c.TopicID, c.Before, c.After = FieldID, b.TopicID, []string{a.TopicID.String()}, []string{b.TopicID.String()}
+		c.Summary = fmt.Sprintf("topic %s was deleted, and created again", name)
+		made = func(r *source) bool {
+			return r.record == removeTopic && r.id == a.TopicID || r.record == topicRecord && r.id == b.TopicID
+		}
+	default:
+		c.Field, c.TopicID, c.Before, c.After = FieldPartitions, b.TopicID, number(int(a.Partitions)), number(int(b.Partitions))
+		c.Summary = fmt.Sprintf("topic %s has %d partitions, no longer %d", name, b.Partitions, a.Partitions)
+		made = func(r *source) bool {
+			return r.id == b.TopicID && r.partition >= a.Partitions && r.partition < b.Partitions
+		}
+	}
+	x.b.legacy = append(x.b.legacy, legacyStep{cause: x.certain(c, proof, x.proof), made: made})
+}
+
+// legacy adds the records of the metadata log.
+func (s *settlement) legacy() {
+	for i := range s.b.legacy {
+		step := &s.b.legacy[i]
+		c, n := step.cause, len(step.cause.Evidence)
+		c.Evidence = slices.Clone(c.Evidence)
+		for j := range s.e.history.topic(c.Topic).sources {
+			if r := &s.e.history.topics[c.Topic].sources[j]; step.made(r) && s.within(r.time, r.offset, kafka.UnknownOffset) {
+				c.Evidence = append(c.Evidence, Evidence{Log: MetadataLog, Offset: r.offset, Timestamp: r.time, Record: r.record})
+			}
+		}
+		if len(c.Evidence) == n && !s.due {
+			s.open = true
+		}
+		s.causes = append(s.causes, c)
+	}
+}

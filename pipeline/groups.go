@@ -129,6 +129,7 @@ func (s *state) start(start *offsetslog.Start) {
 		sh = s.startShard(start.Partition)
 	}
 	sh.at.TopicID, sh.at.Offset = start.TopicID, start.Offset
+	sh.bumps = s.explainer.Partition(start.TopicID, sh.Shard)
 	sh.progress.Loading = true
 	s.published = false
 }
@@ -153,6 +154,7 @@ func (s *state) dropShard(partition int32) {
 	}
 	s.held = append(s.held, sh.SubscribedTopics()...)
 	s.markShard(partition)
+	s.explainer.Forget(partition)
 	delete(s.shards, partition)
 	s.published = false
 }
@@ -167,11 +169,15 @@ func (s *state) replay(sh *shard, b *offsetslog.Batch) {
 			s.note(sh, sh.EndTransaction(e.ProducerID, e.End == offsetslog.Commit))
 		default:
 			s.stats.GroupRecords++
+			if e.Offset >= sh.checked {
+				sh.bumps.Before(&e.Record)
+			}
 			o := sh.Replay(&e.Record)
 			s.note(sh, o)
 			s.check(sh, &e.Record, o.Group)
 		}
 	}
+	sh.bumps.End()
 	sh.at.Offset, sh.at.Epoch = b.Next, b.Epoch
 	s.published = false
 	s.persistPosition(sh)

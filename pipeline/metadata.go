@@ -60,7 +60,8 @@ func (s *state) refuse(err error) error {
 }
 
 // OnMetadataUpdate implements loader.Publisher: the hashes follow the image
-// first, then the groups that are to look at them, then the store.
+// first, then the groups that are to look at them, then what explains their
+// rebalances, then the store.
 func (s *state) OnMetadataUpdate(d *delta.Delta, m loader.Manifest) {
 	s.published = false
 	s.stats.MetadataRecords += int64(m.Records)
@@ -71,6 +72,7 @@ func (s *state) OnMetadataUpdate(d *delta.Delta, m loader.Manifest) {
 		s.markTopic(topic)
 	}
 	s.settleAll()
+	s.explainer.OnMetadataUpdate(d)
 	if s.Store != nil {
 		s.Store.Metadata(d)
 	}

@@ -14,6 +14,7 @@ func (s *state) endOfSlice() {
 	s.assessDirty()
 	changed := s.cache.TakeChanged()
 	s.noteTouched(changed)
+	s.noteRebalances()
 	if s.Store == nil {
 		return
 	}
@@ -25,6 +26,18 @@ func (s *state) endOfSlice() {
 	}
 	if s.Store.Recoverable() {
 		s.rebuild()
+	}
+}
+
+// noteRebalances keeps the rebalances for views.
+func (s *state) noteRebalances() {
+	for _, group := range s.explainer.TakeChanged() {
+		s.published = false
+		if list := s.explainer.Group(group); len(list) > 0 {
+			s.rebalances.Set(group, list)
+		} else {
+			s.rebalances.Delete(group)
+		}
 	}
 }
 

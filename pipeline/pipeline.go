@@ -18,6 +18,7 @@ import (
 	"github.com/kraftside/kraftside/delta"
 	"github.com/kraftside/kraftside/image/loader"
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/rebalance"
 	"github.com/kraftside/kraftside/store"
 )
 
@@ -51,6 +52,10 @@ type Options struct {
 	// hash, once the metadata log is as far as the record. A record that is
 	// read again since the store had stopped is not told again. It may be nil.
 	OnCheck func(Check)
+	// OnRebalance is told, under the writer's turn, of every new state of a
+	// rebalance: that it began, that its causes are settled, how far its
+	// members are. It may be nil.
+	OnRebalance func(*rebalance.Rebalance)
 	// OnRebuilt is told, under the writer's turn, that the store holds the
 	// state again after it had stopped, and what it had to give up: the
 	// sources of groups must be started again, since the store lags behind
@@ -118,11 +123,13 @@ func (p *Pipeline) Tick(now time.Time) (again time.Duration) {
 	return again
 }
 
-// SetClusterID tells the store which cluster the logs are of. The error is a
-// *store.MismatchError if the store is of another one.
+// SetClusterID tells which cluster the logs are of: it is part of the identity
+// of rebalances, and the store keeps it. The error is a *store.MismatchError if
+// the store is of another one.
 func (p *Pipeline) SetClusterID(id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.state.explainer.ClusterID = id
 	if p.state.Store == nil {
 		return nil
 	}

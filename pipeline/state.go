@@ -11,6 +11,7 @@ import (
 	"github.com/kraftside/kraftside/image/loader"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/metadatalog"
+	"github.com/kraftside/kraftside/rebalance"
 	"github.com/kraftside/kraftside/store"
 	"github.com/kraftside/kraftside/topichash"
 )
@@ -20,6 +21,7 @@ type state struct {
 	Options
 	loader       *loader.Loader
 	cache        *topichash.Cache
+	explainer    *rebalance.Explainer
 	shards       map[int32]*shard
 	coordinators map[int32]coordinator
 	assignment   offsetslog.Assignment
@@ -39,12 +41,14 @@ type state struct {
 	held []string
 
 	// What views are made of.
-	views     *btree.Map[string, *Group]
-	touched   *btree.Map[string, image.Provenance]
-	progress  metadatalog.Progress
-	refused   error // why the metadata tail stands still
-	published bool  // nothing changed since the last view
-	stats     Stats
+	views   *btree.Map[string, *Group]
+	touched *btree.Map[string, image.Provenance]
+	// rebalances of each group, newest first.
+	rebalances *btree.Map[string, []*rebalance.Rebalance]
+	progress   metadatalog.Progress
+	refused    error // why the metadata tail stands still
+	published  bool  // nothing changed since the last view
+	stats      Stats
 }
 
 // shard is a partition of __consumer_offsets.
@@ -62,9 +66,12 @@ type shard struct {
 	// kept: the partition is read back to where it was before, and its groups
 	// are shown as they were then.
 	kept bool
-	// checked is how far the records were told to OnCheck.
+	// checked is how far the records were told to OnCheck, and to bumps: those
+	// before were read already.
 	checked kafka.Offset
 	release int16 // coordinatorSupports, as last looked at
+	// bumps takes the records for explaining them, beside the shard.
+	bumps *rebalance.Partition
 }
 
 type groupKey struct {
@@ -79,13 +86,18 @@ func newState(o Options, base *image.MetadataImage) *state {
 	s := &state{
 		Options:      o,
 		cache:        topichash.NewCache(topichash.Kafka, base),
+		explainer:    rebalance.New(base, rebalance.Options{OnChange: o.OnRebalance}),
 		shards:       make(map[int32]*shard),
 		coordinators: make(map[int32]coordinator),
 		dirty:        make(map[groupKey]struct{}),
 		waiting:      make(map[groupKey]struct{}),
 		views:        &btree.Map[string, *Group]{},
 		touched:      &btree.Map[string, image.Provenance]{},
+		rebalances:   &btree.Map[string, []*rebalance.Rebalance]{},
 		progress:     metadatalog.Progress{Leader: kafka.NoNode, HighWatermark: kafka.UnknownOffset},
+	}
+	if o.Store != nil {
+		s.explainer.ClusterID = o.Store.ClusterID()
 	}
 	s.loader = loader.New(base, loader.Options{Unknown: o.Unknown, OnSkip: s.skipped, Publishers: []loader.Publisher{s}})
 	return s
@@ -101,6 +113,7 @@ func newShard(g *groups.Shard) *shard {
 func (s *state) putShard(sh *shard) *shard {
 	number := sh.Partition()
 	old := s.shards[number]
+	sh.bumps = s.explainer.Partition(sh.at.TopicID, sh.Shard)
 	s.shards[number] = sh
 	for _, topic := range sh.SubscribedTopics() {
 		s.cache.Subscribe(topic)

@@ -12,6 +12,7 @@ import (
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/metadatalog"
+	"github.com/kraftside/kraftside/rebalance"
 	"github.com/kraftside/kraftside/topichash"
 )
 
@@ -33,6 +34,7 @@ type View struct {
 	Partitions []Partition
 	groups     *btree.Map[string, *Group]
 	touched    *btree.Map[string, image.Provenance] // by topic
+	rebalances *btree.Map[string, []*rebalance.Rebalance]
 }
 
 // Group is a group with the verdict on its hash. It is shared: do not change
@@ -81,6 +83,7 @@ func (s *state) newView() *View {
 		Assignment: s.assignment,
 		groups:     s.views.Copy(),
 		touched:    s.touched.Copy(),
+		rebalances: s.rebalances.Copy(),
 	}
 	for _, number := range slices.Sorted(maps.Keys(s.shards)) {
 		sh := s.shards[number]
@@ -119,6 +122,14 @@ func (v *View) GroupsFrom(id string) func(yield func(*Group) bool) {
 	return func(yield func(*Group) bool) {
 		v.groups.Ascend(id, func(_ string, g *Group) bool { return yield(g) })
 	}
+}
+
+// Rebalances are those of a group that are kept, newest first, those of a group
+// that is gone among them. They are shared: do not change them. They are kept
+// in memory alone, so that they begin with the process.
+func (v *View) Rebalances(group string) []*rebalance.Rebalance {
+	list, _ := v.rebalances.Get(group)
+	return list
 }
 
 // Answers says whether this sidecar speaks for the group.

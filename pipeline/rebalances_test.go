@@ -1,0 +1,54 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/rebalance"
+)
+
+// The story of TestStaleRack: the cause is broker 1, and what set it off is the
+// coordinator's move.
+func TestRebalances(t *testing.T) {
+	var told []*rebalance.Rebalance
+	c := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode, OnRebalance: func(r *rebalance.Rebalance) { told = append(told, r) }})
+	require.NoError(t, c.p.SetClusterID("cluster-a"))
+	c.start()
+	c.write(0, member("g"), epoch("g", 2, c.fresh("orders")))
+	c.apply(change(1, 0, `"isr":[2],"leader":2`))
+	c.apply(`UnregisterBrokerRecord {"brokerId":1,"brokerEpoch":1}`)
+	unregistered := c.metadata - 1
+	c.wait(60)
+	c.apply(change(9, 0, `"isr":[2],"leader":2`))
+	c.write(0, epoch("g", 3, c.fresh("orders")))
+
+	list := c.p.View().Rebalances("g")
+	require.Len(t, list, 2)
+	require.Equal(t, rebalance.MemberJoined, list[1].Causes[0].Kind)
+	r := list[0]
+	require.Equal(t, rebalance.ID{ClusterID: "cluster-a", TopicID: topicID(9), Partition: 0, Offset: 2}, r.ID)
+	require.True(t, r.Explained())
+	require.Len(t, r.Causes, 1)
+	require.Equal(t, rebalance.FieldRacks, r.Causes[0].Field)
+	require.Equal(t, unregistered, r.Causes[0].Evidence[0].Offset)
+	require.Equal(t, rebalance.CoordinatorMoved, r.Causes[0].Trigger.Kind)
+	require.Same(t, r, told[len(told)-1])
+
+	require.NoError(t, c.p.GroupsSink().Stop(0))
+	require.Empty(t, c.p.View().Rebalances("g"))
+}
+
+// A view keeps the rebalances that it had.
+func TestRebalancesOfViews(t *testing.T) {
+	c := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode})
+	c.start()
+	c.write(0, member("g"), epoch("g", 2, c.fresh("orders")))
+	held := c.p.View()
+	c.write(0, epoch("g", 3, c.fresh("orders")))
+	require.Len(t, held.Rebalances("g"), 1)
+	require.Len(t, c.p.View().Rebalances("g"), 2)
+	require.Zero(t, held.Rebalances("g")[0].SupersededBy)
+	require.Equal(t, int32(3), c.p.View().Rebalances("g")[1].SupersededBy)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/kraftside/kraftside/internal/cli"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/pipeline"
+	"github.com/kraftside/kraftside/rebalance"
 	"github.com/kraftside/kraftside/topichash"
 )
 
@@ -33,6 +34,11 @@ type narrator struct {
 	// log, and those after it wait for their turn.
 	due  map[int32][]kafka.Offset
 	held map[position]pipeline.Check
+
+	// settled are the rebalances whose causes are not told yet, in the order in
+	// which they were settled, and known all that were settled.
+	settled []*rebalance.Rebalance
+	known   map[position]bool
 }
 
 // position is a record of __consumer_offsets.
@@ -56,7 +62,7 @@ type told struct {
 func newNarrator(r *Recording, out *cli.Output) *narrator {
 	n := &narrator{
 		out: out, text: cli.NewText(cmp.Or(out, new(cli.Output))), groups: make(map[string]told),
-		due: make(map[int32][]kafka.Offset), held: make(map[position]pipeline.Check),
+		due: make(map[int32][]kafka.Offset), held: make(map[position]pipeline.Check), known: make(map[position]bool),
 	}
 	for _, h := range r.Hashes {
 		n.due[h.Partition] = append(n.due[h.Partition], h.Offset)
@@ -110,18 +116,90 @@ func (n *narrator) metadata(changes []delta.Change, at image.Provenance) {
 func metadataRecord(offset kafka.Offset) string { return fmt.Sprintf("metadata %d", offset) }
 
 // check takes what is known of a hash that a coordinator stored.
-func (n *narrator) check(c pipeline.Check) {
-	n.held[position{c.Partition, c.Offset}] = c
-	for due := n.due[c.Partition]; len(due) > 0; due = due[1:] {
-		next := position{c.Partition, due[0]}
-		ready, ok := n.held[next]
-		if !ok {
-			return
-		}
-		n.hash(&ready)
-		delete(n.held, next)
-		n.due[c.Partition] = due[1:]
+func (n *narrator) check(c pipeline.Check) { n.held[position{c.Partition, c.Offset}] = c }
+
+// explain takes a rebalance; it says whether its causes are settled now and
+// were not before.
+func (n *narrator) explain(r *rebalance.Rebalance) bool {
+	at := positionOf(r)
+	if !r.Settled || n.known[at] {
+		return false
 	}
+	n.known[at] = true
+	n.settled = append(n.settled, r)
+	return true
+}
+
+func positionOf(r *rebalance.Rebalance) position { return position{r.ID.Partition, r.ID.Offset} }
+
+// bumps tells of the hashes that are due, each with why the epoch was raised.
+func (n *narrator) bumps() {
+	for _, partition := range slices.Sorted(maps.Keys(n.due)) {
+		for due := n.due[partition]; len(due) > 0; due = due[1:] {
+			next := position{partition, due[0]}
+			ready, ok := n.held[next]
+			if !ok {
+				break
+			}
+			n.hash(&ready)
+			if i := slices.IndexFunc(n.settled, func(r *rebalance.Rebalance) bool { return positionOf(r) == next }); i >= 0 {
+				n.causes(n.settled[i], "")
+				n.settled = slices.Delete(n.settled, i, i+1)
+			}
+			delete(n.held, next)
+			n.due[partition] = due[1:]
+		}
+	}
+}
+
+// late tells the reasons that were found later than the bump was told of, and
+// those of groups without a hash.
+func (n *narrator) late() {
+	for _, r := range n.settled {
+		n.causes(r, cli.Name(r.Group))
+	}
+	n.settled = nil
+}
+
+// causes tells why an epoch was raised, and what set it off. Where that comes
+// later than the bump it names the group.
+func (n *narrator) causes(r *rebalance.Rebalance, group string) {
+	word := "because"
+	if group != "" {
+		word = fmt.Sprintf("%s, epoch %d: because", group, r.Epoch)
+		if r.Type == groups.Classic {
+			word = fmt.Sprintf("%s, generation %d: because", group, r.Epoch)
+		}
+	}
+	var told []string
+	for i := range r.Causes {
+		c := &r.Causes[i]
+		if slices.Contains(told, c.Summary) { // of another partition
+			continue
+		}
+		told = append(told, c.Summary)
+		n.reason(word, c)
+		word = "and because"
+	}
+}
+
+// reason tells a cause, with the last record that it rests on: of the metadata
+// log, where there is one.
+func (n *narrator) reason(word string, c *rebalance.Cause) {
+	text := cli.Escape(c.Summary)
+	if c.Confidence == rebalance.Likely {
+		text += n.text.Dim(" (likely)")
+	}
+	n.detail(recordText(c.Evidence), word+" "+text)
+	if t := c.Trigger; t != nil {
+		n.detail(recordText(t.Evidence), "set off when "+cli.Escape(t.Summary))
+	}
+}
+
+// detail is a line that belongs to the one before.
+func (n *narrator) detail(where, what string) {
+	n.text.Printf("  %12s  %s    %s\n", "", n.text.Dim(fmt.Sprintf("%-13s", where)), what)
+	n.lines++
 }
 
 // hash tells of a stored hash, beside the one before it, and whether the
@@ -156,6 +234,7 @@ func (n *narrator) verdict(a *topichash.Answer) string {
 
 // view tells what else became of the groups.
 func (n *narrator) view(v *pipeline.View, now time.Time) {
+	n.bumps()
 	moved := make(map[[2]kafka.NodeID][]string)
 	for g := range v.GroupsFrom("") {
 		t := n.groups[g.ID]
@@ -166,6 +245,7 @@ func (n *narrator) view(v *pipeline.View, now time.Time) {
 		t.viewed, t.coordinator = true, g.Coordinator
 		n.groups[g.ID] = n.transition(t, g, now)
 	}
+	n.late()
 	at := v.Image.Provenance()
 	for _, way := range slices.SortedFunc(maps.Keys(moved), func(a, b [2]kafka.NodeID) int { return slices.Compare(a[:], b[:]) }) {
 		n.row(at.AppendTime, metadataRecord(at.Offset),

@@ -25,6 +25,7 @@ import (
 	"github.com/kraftside/kraftside/internal/recordbatch"
 	"github.com/kraftside/kraftside/metadatalog"
 	"github.com/kraftside/kraftside/pipeline"
+	"github.com/kraftside/kraftside/rebalance"
 	"github.com/kraftside/kraftside/store"
 	"github.com/kraftside/kraftside/topichash"
 )
@@ -52,7 +53,8 @@ type Summary struct {
 	// MetadataChanges are the changes that can move a hash: of topics, their
 	// partitions, replicas and racks, and of brokers and their racks.
 	MetadataChanges int `json:"metadataChanges"`
-	// RebalancesExplained are those of which the cause is known.
+	// RebalancesExplained are those of which the cause is known, certain or
+	// likely.
 	RebalancesExplained int `json:"rebalancesExplained"`
 	// HashesCompared are the records that store a hash, and Mismatches those
 	// of them that no image explains (topichash.Drift).
@@ -99,7 +101,7 @@ func New(r *Recording, o Options) (*Player, error) {
 	}
 	if p.pipeline, err = pipeline.New(pipeline.Options{
 		NodeID: kafka.NoNode, Scope: pipeline.All, Store: p.store,
-		OnMetadata: p.onMetadata, OnCheck: p.onCheck,
+		OnMetadata: p.onMetadata, OnCheck: p.onCheck, OnRebalance: p.onRebalance,
 	}); err != nil {
 		return nil, errors.Join(fmt.Errorf("read the store: %w", err), p.Close())
 	}
@@ -283,6 +285,13 @@ func (p *Player) onMetadata(d *delta.Delta, m loader.Manifest) {
 	changes := d.Changes()
 	p.summary.MetadataChanges += len(changes)
 	p.narrator.metadata(changes, m.Provenance)
+}
+
+// onRebalance is the pipeline's.
+func (p *Player) onRebalance(r *rebalance.Rebalance) {
+	if p.narrator.explain(r) && r.Explained() {
+		p.summary.RebalancesExplained++
+	}
 }
 
 // onCheck is the pipeline's.

@@ -8,6 +8,7 @@ import (
 	"github.com/kraftside/kraftside/internal/cli"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/pipeline"
+	"github.com/kraftside/kraftside/rebalance"
 )
 
 // changeText is a change of the metadata in words.
@@ -33,6 +34,21 @@ func changeText(c *delta.Change) string {
 		return fmt.Sprintf("broker %d is in %s, was in %s", c.Broker, racks(c.RacksAfter), racks(c.RacksBefore))
 	}
 	return cli.Escape(c.String())
+}
+
+// recordText names the record that a cause rests on: the last one of the
+// metadata log, and else the first one.
+func recordText(list []rebalance.Evidence) string {
+	if len(list) == 0 {
+		return ""
+	}
+	e := list[0]
+	for _, other := range list {
+		if other.Log == rebalance.MetadataLog {
+			e = other
+		}
+	}
+	return fmt.Sprintf("%s %d", e.Log, e.Offset)
 }
 
 func partitions(n int) string {

@@ -86,7 +86,7 @@ var layers = map[string]layer{
 	}},
 	"demo": {imports: []string{
 		"internal/cli", "internal/recordbatch", "metadatalog", "image", "delta", "image/loader",
-		"topichash", "groups", "groups/offsetslog", "store", "pipeline",
+		"topichash", "groups", "groups/offsetslog", "rebalance", "store", "pipeline",
 	}},
 	"internal/ask":    {imports: []string{"internal/cli", "web/api"}},
 	"internal/answer": {imports: []string{"internal/cli", "topichash", "pipeline", "web/api"}},

@@ -38,6 +38,9 @@ type Options struct {
 	// NodeID is the neighbour broker; kafka.NoNode if there is none.
 	NodeID kafka.NodeID
 	Scope  Scope
+	// ClusterID is the cluster's, empty while it is not known: see SetClusterID.
+	// A store may know it.
+	ClusterID string
 	// Unknown says what happens at a metadata record that cannot be replayed;
 	// OnSkip is told of each that is left out. It may be nil.
 	Unknown loader.UnknownPolicy
@@ -129,7 +132,9 @@ func (p *Pipeline) Tick(now time.Time) (again time.Duration) {
 func (p *Pipeline) SetClusterID(id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.state.explainer.ClusterID = id
+	p.state.explainer.SetClusterID(id)
+	p.state.noteRebalances()
+	p.publish()
 	if p.state.Store == nil {
 		return nil
 	}

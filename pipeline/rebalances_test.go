@@ -14,9 +14,10 @@ import (
 func TestRebalances(t *testing.T) {
 	var told []*rebalance.Rebalance
 	c := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode, OnRebalance: func(r *rebalance.Rebalance) { told = append(told, r) }})
-	require.NoError(t, c.p.SetClusterID("cluster-a"))
 	c.start()
 	c.write(0, member("g"), epoch("g", 2, c.fresh("orders")))
+	require.NoError(t, c.p.SetClusterID("cluster-a")) // the brokers say it late
+	require.Equal(t, "cluster-a", c.p.View().Rebalances("g")[0].ID.ClusterID)
 	c.apply(change(1, 0, `"isr":[2],"leader":2`))
 	c.apply(`UnregisterBrokerRecord {"brokerId":1,"brokerEpoch":1}`)
 	unregistered := c.metadata - 1

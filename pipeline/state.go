@@ -86,7 +86,7 @@ func newState(o Options, base *image.MetadataImage) *state {
 	s := &state{
 		Options:      o,
 		cache:        topichash.NewCache(topichash.Kafka, base),
-		explainer:    rebalance.New(base, rebalance.Options{OnChange: o.OnRebalance}),
+		explainer:    rebalance.New(base, rebalance.Options{ClusterID: o.ClusterID, OnChange: o.OnRebalance}),
 		shards:       make(map[int32]*shard),
 		coordinators: make(map[int32]coordinator),
 		dirty:        make(map[groupKey]struct{}),
@@ -96,7 +96,7 @@ func newState(o Options, base *image.MetadataImage) *state {
 		rebalances:   &btree.Map[string, []*rebalance.Rebalance]{},
 		progress:     metadatalog.Progress{Leader: kafka.NoNode, HighWatermark: kafka.UnknownOffset},
 	}
-	if o.Store != nil {
+	if o.ClusterID == "" && o.Store != nil {
 		s.explainer.ClusterID = o.Store.ClusterID()
 	}
 	s.loader = loader.New(base, loader.Options{Unknown: o.Unknown, OnSkip: s.skipped, Publishers: []loader.Publisher{s}})

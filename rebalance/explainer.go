@@ -85,6 +85,30 @@ func (e *Explainer) OnMetadataUpdate(d *delta.Delta) {
 	e.settle()
 }
 
+// SetClusterID says which cluster the logs are of, if Options did not.
+func (e *Explainer) SetClusterID(id string) {
+	if e.ClusterID == id {
+		return
+	}
+	e.ClusterID = id
+	for group, t := range e.groups {
+		for i, r := range t.rebalances {
+			n := *r
+			n.ID.ClusterID = id
+			t.rebalances[i] = &n
+		}
+		for _, b := range t.bumps {
+			b.id.ClusterID = id
+		}
+		e.changed[group] = struct{}{}
+	}
+	for i, r := range e.kept {
+		n := *r
+		n.ID.ClusterID = id
+		e.kept[i] = &n
+	}
+}
+
 // Group returns the rebalances of a group that are kept, newest first.
 func (e *Explainer) Group(id string) []*Rebalance {
 	t := e.groups[id]

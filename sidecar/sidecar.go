@@ -159,11 +159,12 @@ func (s *Sidecar) openPipeline() {
 		policy = loader.Skip
 	}
 	p, lost := pipeline.New(pipeline.Options{
-		NodeID:  s.node,
-		Scope:   s.scope,
-		Unknown: policy,
-		OnSkip:  func(e *loader.ReplayError) { s.log.Error("metadata record left out", "error", e) },
-		Store:   s.store,
+		NodeID:    s.node,
+		Scope:     s.scope,
+		ClusterID: s.ClusterID(),
+		Unknown:   policy,
+		OnSkip:    func(e *loader.ReplayError) { s.log.Error("metadata record left out", "error", e) },
+		Store:     s.store,
 		OnRebuilt: func(w *store.Warning) {
 			s.warn(w)
 			s.log.Info("the store holds the state again")

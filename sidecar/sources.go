@@ -182,7 +182,7 @@ func (s *Sidecar) identify(ctx context.Context) error {
 func (s *Sidecar) setClusterID(id string) error {
 	known := s.ClusterID()
 	s.clusterID.Store(&id)
-	if s.store == nil || known == id {
+	if known == id {
 		return nil
 	}
 	if err := s.pipeline.SetClusterID(id); err != nil {

@@ -20,6 +20,7 @@ func commands(out *cli.Output) []*cobra.Command {
 		statusCommand(out),
 		groupsCommand(out),
 		topicsCommand(out),
+		explainCommand(out),
 		verifyCommand(out),
 		dumpCommand(out),
 		diffCommand(out),

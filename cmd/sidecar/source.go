@@ -25,6 +25,7 @@ type answerer interface {
 	Status(ctx context.Context) (*api.Status, error)
 	Groups(ctx context.Context, q ask.Query) (*api.Groups[api.Group], error)
 	Group(ctx context.Context, id string) (*api.Group, error)
+	Rebalances(ctx context.Context, group string, which ask.Rebalances) (*api.Rebalances, error)
 	Verify(ctx context.Context) (*api.Groups[api.Group], error)
 	Topics(ctx context.Context) (*api.TopicList[api.Topic], error)
 	Topic(ctx context.Context, name string) (*api.OneTopic, error)

@@ -18,12 +18,8 @@ func (a *Groups) Details(t *cli.Text) {
 }
 
 func details(t *cli.Text, g *api.Group) {
-	coordinator := "no coordinator"
-	if g.Coordinator != nil {
-		coordinator = "coordinator: " + broker(g.Coordinator)
-	}
-	t.Printf("%s   %s group   %s   epoch %d   %s, %s\n\n", t.Bold(cli.Name(g.Group)), cli.Name(g.Type), coordinator, g.Epoch,
-		state(t, g.State), count(len(g.Members), "member", "members"))
+	head(t, g)
+	t.Printf("\n")
 	t.Table("", facts(t, g))
 	members(t, g)
 }

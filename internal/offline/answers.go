@@ -66,16 +66,33 @@ func (f *Files) Group(ctx context.Context, id string) (*api.Group, error) {
 	if err == nil || cli.ExitCode(err) != cli.NotFound {
 		return g, err
 	}
+	return nil, f.absent(id, err)
+}
+
+// absent is why a group is not there: there is none, which is err, or the
+// partition that it would be in was not read.
+func (f *Files) absent(id string, err error) error {
 	topic, ok := f.view.Image.Topics().ByName(kafka.OffsetsTopic)
 	if !ok || topic.NumPartitions() == 0 {
-		return nil, err
+		return err
 	}
 	number := groups.PartitionFor(id, int32(topic.NumPartitions()))
 	if _, read := f.view.Partition(number); !read {
-		return nil, cli.Errorf(cli.Incomplete, "group %s would be in partition %d of %s, which is in no --offsets-dir",
+		return cli.Errorf(cli.Incomplete, "group %s would be in partition %d of %s, which is in no --offsets-dir",
 			cli.Name(id), number, kafka.OffsetsTopic)
 	}
-	return nil, err
+	return err
+}
+
+// Rebalances are those of one group that were selected. Nothing is missing if
+// the partition that the group is in was read.
+func (f *Files) Rebalances(ctx context.Context, group string, which ask.Rebalances) (*api.Rebalances, error) {
+	answer, err := f.client.Rebalances(ctx, group, which)
+	if err != nil {
+		return nil, f.absent(group, cli.Errorf(cli.NotFound, "no group %q", group))
+	}
+	answer.Missing = nil
+	return answer, nil
 }
 
 // lacking are the partitions of __consumer_offsets that were not given, by the

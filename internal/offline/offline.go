@@ -48,7 +48,7 @@ func Open(ctx context.Context, d Dirs, version string, out *cli.Output) (*Files,
 		return nil, err
 	}
 	// Without a store there is nothing to be lost.
-	p, _ := pipeline.New(pipeline.Options{NodeID: kafka.NoNode, Scope: pipeline.All})
+	p, _ := pipeline.New(pipeline.Options{NodeID: kafka.NoNode, Scope: pipeline.All, ClusterID: found.clusterID})
 	r := &replay{Pipeline: p, progress: out.NewProgress(found.bytes)}
 	unread, err := r.run(ctx, found)
 	r.progress.Clear()

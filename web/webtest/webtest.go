@@ -45,6 +45,7 @@ type Cluster struct {
 
 // New returns a cluster before its first record.
 func New(tb testing.TB, o pipeline.Options) *Cluster {
+	o.ClusterID = "aaaaaaaaaaaaaaaaaaaaaa"
 	p, err := pipeline.New(o)
 	require.NoError(tb, err)
 	c := &Cluster{Pipeline: p, tb: tb, options: o, now: time.Unix(1_700_000_000, 0), offsets: make(map[int32]kafka.Offset)}
@@ -132,7 +133,7 @@ func (c *Cluster) Load(partition int32, took time.Duration, end kafka.Offset, li
 
 func (c *Cluster) start(partition int32) {
 	c.offsets[partition] = 0
-	require.NoError(c.tb, c.GroupsSink().Start(offsetslog.Start{Partition: partition, Reason: offsetslog.Fresh}))
+	require.NoError(c.tb, c.GroupsSink().Start(offsetslog.Start{Partition: partition, TopicID: TopicID(9), Reason: offsetslog.Fresh}))
 }
 
 func (c *Cluster) append(partition int32, lines []string) {

@@ -305,7 +305,7 @@ func (e *Explainer) conclude(b *bump, s *settlement) {
 	if i < 0 {
 		return
 	}
-	n := *t.rebalances[i]
+	n := t.edit(t.rebalances[i])
 	n.Settled, n.Causes = true, s.causes
 	if len(n.Causes) == 0 {
 		n.Causes = []Cause{s.unknown()}
@@ -316,7 +316,7 @@ func (e *Explainer) conclude(b *bump, s *settlement) {
 	if s.verdict != nil {
 		n.Hash = s.verdict
 	}
-	e.put(t, &n)
+	e.tell(t, n)
 }
 
 // within says whether a record of the metadata log is after another one, and

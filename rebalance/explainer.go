@@ -22,9 +22,9 @@ type Limits struct {
 	// a topic, that are kept of the metadata log. A bump that rests on older
 	// ones is unknown.
 	Images, Touches int
-	// Rebalances that are kept in all, and of one group, the oldest dropped
-	// first.
-	Rebalances, PerGroup int
+	// Rebalances that are kept in all, and of one group, and Members of all of
+	// them, the oldest dropped first.
+	Rebalances, PerGroup, Members int
 	// Undecided bumps wait for the metadata log. Beyond, they are settled with
 	// what is known.
 	Undecided int
@@ -32,8 +32,10 @@ type Limits struct {
 	Causes int
 }
 
-// DefaultLimits are some 30 MB in a large cluster.
-var DefaultLimits = Limits{Images: 1024, Touches: 1 << 16, Rebalances: 10_000, PerGroup: 50, Undecided: 10_000, Causes: 32}
+// DefaultLimits are less than 100 MB in a large cluster.
+var DefaultLimits = Limits{
+	Images: 1024, Touches: 1 << 16, Rebalances: 10_000, PerGroup: 50, Members: 200_000, Undecided: 10_000, Causes: 32,
+}
 
 // Options configure an Explainer.
 type Options struct {
@@ -52,12 +54,22 @@ type Explainer struct {
 	groups  map[string]*track
 	waiting waiting
 	changed map[string]struct{}
-	kept    []*Rebalance // in the order of their beginning; the newest state is in the track
+	kept    []reference // in the order of their beginning
+	members int         // of those
+}
+
+// reference is a rebalance that is kept.
+type reference struct {
+	group   string
+	id      ID
+	members int
 }
 
 // track is what is known of one group.
 type track struct {
 	rebalances []*Rebalance // oldest first
+	own        *Rebalance   // the one of them that nobody else has, which may be written to
+	pending    int          // members of the newest that have yet to reach its epoch
 	last       *evaluation  // nil: not known
 	bumps      []*bump      // that are not settled, oldest first
 	// share is the state of the share partitions at the last bump, and shareAt
@@ -97,15 +109,14 @@ func (e *Explainer) SetClusterID(id string) {
 			n.ID.ClusterID = id
 			t.rebalances[i] = &n
 		}
+		t.own = nil
 		for _, b := range t.bumps {
 			b.id.ClusterID = id
 		}
 		e.changed[group] = struct{}{}
 	}
-	for i, r := range e.kept {
-		n := *r
-		n.ID.ClusterID = id
-		e.kept[i] = &n
+	for i := range e.kept {
+		e.kept[i].id.ClusterID = id
 	}
 }
 
@@ -115,6 +126,7 @@ func (e *Explainer) Group(id string) []*Rebalance {
 	if t == nil {
 		return nil
 	}
+	t.own = nil
 	list := slices.Clone(t.rebalances)
 	slices.Reverse(list)
 	return list
@@ -132,44 +144,53 @@ func (e *Explainer) track(group string) *track {
 // add keeps a new rebalance.
 func (e *Explainer) add(t *track, r *Rebalance) {
 	if last := t.current(); last != nil && last.Open() {
-		n := *last
+		n := t.edit(last)
 		n.SupersededBy = r.Epoch
-		e.put(t, &n)
+		e.tell(t, n)
 	}
 	t.rebalances = append(t.rebalances, r)
+	t.own = r
+	e.kept = append(e.kept, reference{r.Group, r.ID, len(r.Members)})
+	e.members += len(r.Members)
 	if len(t.rebalances) > e.Limits.PerGroup {
-		t.rebalances = slices.Delete(t.rebalances, 0, 1)
+		t.rebalances = slices.Delete(t.rebalances, 0, 1) // what refers to it finds nothing
 	}
-	e.kept = append(e.kept, r)
-	if len(e.kept) > e.Limits.Rebalances {
-		e.drop(e.kept[0])
-		e.kept[0] = nil
+	for len(e.kept) > e.Limits.Rebalances || e.members > e.Limits.Members && len(e.kept) > 1 {
+		e.drop(&e.kept[0])
 		e.kept = e.kept[1:]
 	}
-	e.tell(r)
+	e.tell(t, r)
 }
 
 // drop forgets a rebalance, if its group has not yet.
-func (e *Explainer) drop(r *Rebalance) {
-	t := e.groups[r.Group]
+func (e *Explainer) drop(r *reference) {
+	e.members -= r.members
+	t := e.groups[r.group]
 	if t == nil {
 		return
 	}
-	e.changed[r.Group] = struct{}{}
-	if i := t.index(r.ID); i >= 0 {
+	if i := t.index(r.id); i >= 0 {
 		t.rebalances = slices.Delete(t.rebalances, i, i+1)
+		e.changed[r.group] = struct{}{}
 	}
 	if len(t.rebalances)+len(t.bumps) == 0 {
-		delete(e.groups, r.Group)
+		delete(e.groups, r.group)
 	}
 }
 
-// put replaces a rebalance by its newer state.
-func (e *Explainer) put(t *track, r *Rebalance) {
-	if i := t.index(r.ID); i >= 0 {
-		t.rebalances[i] = r
+// edit returns a rebalance of the track to be written to: itself, as long as
+// nobody else has it, or a copy in its place.
+func (t *track) edit(r *Rebalance) *Rebalance {
+	if t.own == r {
+		return r
 	}
-	e.tell(r)
+	n := *r
+	n.Members = slices.Clone(r.Members)
+	if i := t.index(r.ID); i >= 0 {
+		t.rebalances[i] = &n
+	}
+	t.own = &n
+	return &n
 }
 
 // TakeChanged returns the groups of which Group says something else than at
@@ -183,9 +204,11 @@ func (e *Explainer) TakeChanged() []string {
 	return ids
 }
 
-func (e *Explainer) tell(r *Rebalance) {
+// tell says that a rebalance is another than before.
+func (e *Explainer) tell(t *track, r *Rebalance) {
 	e.changed[r.Group] = struct{}{}
 	if e.OnChange != nil {
+		t.own = nil
 		e.OnChange(r)
 	}
 }
@@ -205,9 +228,8 @@ func (t *track) current() *Rebalance {
 // Forget drops what is known of the groups of a partition that is not followed
 // any more, or is read anew.
 func (e *Explainer) Forget(partition int32) {
-	mine := func(r *Rebalance) bool { return r.ID.Partition == partition }
 	for id, t := range e.groups {
-		if len(t.rebalances) > 0 && mine(t.rebalances[0]) {
+		if len(t.rebalances) > 0 && t.rebalances[0].ID.Partition == partition {
 			for _, b := range t.bumps {
 				b.gone = true
 			}
@@ -215,7 +237,13 @@ func (e *Explainer) Forget(partition int32) {
 			e.changed[id] = struct{}{}
 		}
 	}
-	e.kept = slices.DeleteFunc(e.kept, mine)
+	e.kept = slices.DeleteFunc(e.kept, func(r reference) bool {
+		if r.id.Partition != partition {
+			return false
+		}
+		e.members -= r.members
+		return true
+	})
 }
 
 // waiting are the bumps that wait for the metadata log, by their times.

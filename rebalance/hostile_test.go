@@ -15,7 +15,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte("\x00\x05\x02\x00\x03\x00\x01g\x00\x00"))
 	f.Add([]byte("\x00\x05\x10\x00\x03\x00\x01g\x00\x00\x00\x00\x00\x02\x01\x00\x08\x00\x00\x00\x00\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p := newPlayer(Limits{Images: 2, Touches: 2, Rebalances: 3, PerGroup: 2, Undecided: 2, Causes: 2})
+		p := newPlayer(Limits{Images: 2, Touches: 2, Rebalances: 3, PerGroup: 2, Members: 4, Undecided: 2, Causes: 2})
 		for offset := int64(0); len(data) >= 3; offset++ {
 			key := int(binary.BigEndian.Uint16(data))
 			value := int(data[2])

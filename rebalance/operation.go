@@ -99,11 +99,12 @@ func (o *operation) follows(kind record.Type, tombstone bool) bool {
 	return p == target || p == current
 }
 
-// takes adds a record. The name is kept only where an epoch may follow.
-func (o *operation) takes(r *groups.Record, kind record.Type, rest []byte) {
+// takes adds a record. What it is about is kept only where an epoch may follow,
+// and if asked for of what a member has.
+func (o *operation) takes(r *groups.Record, kind record.Type, rest []byte, named bool) {
 	row := operationRecord{offset: r.Offset, kind: kind, tombstone: r.Value == nil}
 	p := placeOf(kind, row.tombstone)
-	if p == opening {
+	if p == opening || p == current && named {
 		if name, _, ok := text(rest); ok {
 			row.name = string(name)
 		}
@@ -145,6 +146,7 @@ type Partition struct {
 	shard   *groups.Shard
 	op      operation
 	inOp    bool
+	named   bool // the group of op has a rebalance under way
 }
 
 // Partition begins with a partition, whose records are replayed into the
@@ -167,13 +169,15 @@ func (p *Partition) Before(r *groups.Record) {
 	if !p.inOp {
 		p.begin(string(group), r, kind)
 	}
-	p.op.takes(r, kind, rest)
+	p.op.takes(r, kind, rest, p.named)
 }
 
 // begin starts an operation. The state before it is needed only where the
 // epoch may be raised.
 func (p *Partition) begin(group string, r *groups.Record, kind record.Type) {
 	p.inOp = true
+	t := p.e.groups[group]
+	p.named = t != nil && t.current() != nil && t.current().Open()
 	p.op = operation{group: group, timestamp: r.Timestamp, records: p.op.records[:0]}
 	if at := placeOf(kind, r.Value == nil); at == opening || at == epoch {
 		p.op.before = p.shard.Freeze(group)

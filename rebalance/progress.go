@@ -1,7 +1,6 @@
 package rebalance
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/kraftside/kraftside/groups"
@@ -11,28 +10,47 @@ import (
 
 // membersOf lists the members before and after a bump. A static member that
 // comes back under another id has what it had.
-func membersOf(before, after *groups.Group) (list []Member) {
+func membersOf(before, after *groups.Group) []Member {
+	var list []Member // the members before, by id
 	if before != nil {
+		list = make([]Member, 0, len(before.Members)+1)
 		for _, m := range before.Members {
-			list = append(list, Member{Before: has(m), Left: true, MemberID: m.ID, InstanceID: m.InstanceID, ClientID: m.ClientID, ClientHost: m.ClientHost})
+			n := newMember(m)
+			n.Before, n.Left = has(m), true
+			list = append(list, n)
 		}
 	}
+	var added []Member
+	var replaced []string // ids of static members that came back under another
 	for _, m := range after.Members {
-		n := Member{MemberID: m.ID, InstanceID: m.InstanceID, ClientID: m.ClientID, ClientHost: m.ClientHost, Joined: true}
-		i := slices.IndexFunc(list, func(o Member) bool { return o.MemberID == m.ID })
-		if i < 0 && m.InstanceID != "" {
-			i = slices.IndexFunc(list, func(o Member) bool { return o.InstanceID == m.InstanceID })
-		}
-		if i < 0 {
-			list = append(list, n)
+		n := newMember(m)
+		i, found := slices.BinarySearchFunc(list, m.ID, byMemberID)
+		if found {
+			n.Before = list[i].Before
+			list[i] = n
 			continue
 		}
-		n.Before, n.Joined = list[i].Before, false
-		list[i] = n
+		n.Joined = true
+		if m.InstanceID != "" {
+			i = slices.IndexFunc(list, func(o Member) bool { return o.Left && o.InstanceID == m.InstanceID })
+			if n.Joined = i < 0; !n.Joined {
+				n.Before = list[i].Before
+				replaced = append(replaced, list[i].MemberID)
+			}
+		}
+		added = append(added, n)
 	}
+	list = slices.DeleteFunc(list, func(m Member) bool { return slices.Contains(replaced, m.MemberID) })
+	list = append(list, added...)
 	slices.SortFunc(list, func(a, b Member) int { return compare(a.MemberID, b.MemberID) })
 	return list
 }
+
+func newMember(m *groups.Member) Member {
+	return Member{MemberID: m.ID, InstanceID: m.InstanceID, ClientID: m.ClientID, ClientHost: m.ClientHost}
+}
+
+func byMemberID(m Member, id string) int { return compare(m.MemberID, id) }
 
 // has is what a member has: partitions, or active tasks.
 func has(m *groups.Member) []groups.TopicPartitions {
@@ -77,77 +95,126 @@ func (e *Explainer) progress(p *Partition, op *operation) {
 	if r == nil || !r.Open() || r.ID.Partition != p.shard.Partition() {
 		return
 	}
+	if op.reports() {
+		if t.reported(p.shard, op, r) {
+			e.tell(t, t.current())
+		}
+		return
+	}
 	g := p.shard.Freeze(op.group)
 	if g != nil && g.Type != r.Type {
 		return // it was converted, and rebalances anew
 	}
 	if g == nil || len(g.Members) == 0 {
-		n := *r
+		n := t.edit(r)
 		n.CompletedAt = op.timestamp // nobody is left
-		e.put(t, &n)
+		e.tell(t, n)
 		return
 	}
-	if n := advanced(r, g, op.timestamp); n != nil {
-		e.put(t, n)
+	if r.TargetAt == 0 && g.AssignmentEpoch < r.Epoch {
+		return
 	}
+	n := t.edit(r)
+	t.pending = n.advance(g, op.timestamp)
+	e.tell(t, n)
 }
 
-// advanced is the rebalance after a change of its group, nil if nothing of it
-// is another than before.
-func advanced(r *Rebalance, g *groups.Group, at int64) *Rebalance {
-	n := *r
-	n.Members = slices.Clone(r.Members)
-	changed := false
-	if r.TargetAt == 0 && g.AssignmentEpoch >= r.Epoch {
-		n.TargetAt, changed = at, true
+// reports says whether members only say what they have.
+func (o *operation) reports() bool {
+	for i := range o.records {
+		if placeOf(o.records[i].kind, o.records[i].tombstone) != current {
+			return false
+		}
 	}
-	done := n.TargetAt > 0
-	for i := range n.Members {
-		m := &n.Members[i]
-		j, there := slices.BinarySearchFunc(g.Members, m.MemberID, func(o *groups.Member, id string) int { return cmp.Compare(o.ID, id) })
-		if !there {
+	return true
+}
+
+// reported notes what members say. Of a group with many of them that is nearly
+// all there is, so that only these members are looked at.
+func (t *track) reported(shard *groups.Shard, op *operation, r *Rebalance) (changed bool) {
+	if r.TargetAt == 0 {
+		return false
+	}
+	for i := range op.records {
+		now := shard.Member(op.group, op.records[i].name)
+		at, there := slices.BinarySearchFunc(r.Members, op.records[i].name, byMemberID)
+		if now == nil || !there || r.Members[at].ReconciledAt > 0 {
 			continue
 		}
-		now := g.Members[j]
-		if n.TargetAt == at && changed {
+		n := t.edit(r)
+		m := &n.Members[at]
+		switch {
+		case reached(now, r):
+			m.ReconciledAt = op.timestamp
+			t.pending--
+		case lacking(now):
+			m.wait(shard.Freeze(op.group), now)
+		}
+		changed, r = true, n
+	}
+	if changed && t.pending == 0 {
+		r.CompletedAt = op.timestamp
+	}
+	return changed
+}
+
+// advance notes a new target assignment, and how far all members are. It
+// returns how many of those that are there have yet to reach the epoch.
+func (r *Rebalance) advance(g *groups.Group, at int64) (pending int) {
+	first := r.TargetAt == 0
+	if first {
+		r.TargetAt = at
+	}
+	find := func(id string) *groups.Member {
+		i, there := slices.BinarySearchFunc(g.Members, id, func(o *groups.Member, id string) int { return compare(o.ID, id) })
+		if !there {
+			return nil
+		}
+		return g.Members[i]
+	}
+	for i := range r.Members {
+		m := &r.Members[i]
+		now := find(m.MemberID)
+		if now == nil {
+			continue
+		}
+		if first {
 			m.After = wants(g, now)
 		}
-		if m.ReconciledAt == 0 && n.TargetAt > 0 {
-			changed = m.follow(g, now, r, at) || changed
-		}
-		done = done && m.ReconciledAt > 0
-	}
-	if !changed && !done {
-		return nil
-	}
-	if n.TargetAt == at {
-		n.Moved = moved(n.Members)
-	}
-	if done {
-		n.CompletedAt = at
-	}
-	return &n
-}
-
-// follow notes how far a member is.
-func (m *Member) follow(g *groups.Group, now *groups.Member, r *Rebalance, at int64) (changed bool) {
-	switch {
-	case g.Type == groups.Classic, now.Epoch >= r.Epoch && now.State == groups.MemberStable:
-		m.ReconciledAt = at
-		return true
-	case now.State == groups.MemberUnreleasedPartitions || now.State == groups.MemberUnreleasedTasks:
-		if waits := waitsOf(g, now); len(waits) > 0 && !slices.EqualFunc(waits, m.WaitedFor, sameWait) {
-			m.WaitedFor = waits
-			return true
+		switch {
+		case m.ReconciledAt > 0:
+		case g.Type == groups.Classic || reached(now, r):
+			m.ReconciledAt = at
+		case lacking(now):
+			m.wait(g, now)
+			pending++
+		default:
+			pending++
 		}
 	}
-	return false
+	if first {
+		r.Moved = moved(r.Members)
+	}
+	if pending == 0 {
+		r.CompletedAt = at
+	}
+	return pending
 }
 
-func sameWait(a, b Wait) bool {
-	return a.MemberID == b.MemberID && slices.EqualFunc(a.Partitions, b.Partitions, func(a, b groups.TopicPartitions) bool {
-		return a.TopicID == b.TopicID && a.Topic == b.Topic && slices.Equal(a.Partitions, b.Partitions)
-	})
+func reached(m *groups.Member, r *Rebalance) bool {
+	return m.Epoch >= r.Epoch && m.State == groups.MemberStable
+}
+
+func lacking(m *groups.Member) bool {
+	return m.State == groups.MemberUnreleasedPartitions || m.State == groups.MemberUnreleasedTasks
+}
+
+// wait notes whom a member waits for, as long as somebody has what it is to
+// get.
+func (m *Member) wait(g *groups.Group, now *groups.Member) {
+	if waits := waitsOf(g, now); len(waits) > 0 {
+		m.WaitedFor = waits
+	}
 }
 
 // waitsOf are the members that have what a member is to get.

@@ -141,6 +141,16 @@ func (p *Pipeline) SetClusterID(id string) error {
 	return p.state.Store.SetClusterID(id)
 }
 
+// Finish says that no more follows, as at the end of files: rebalances that wait
+// for the metadata log are explained with what is known.
+func (p *Pipeline) Finish() {
+	// The error is that of the function, which has none.
+	_ = p.turn(func(s *state) error {
+		s.explainer.Finish()
+		return nil
+	})
+}
+
 // Flush makes everything so far durable.
 func (p *Pipeline) Flush() error {
 	p.mu.Lock()

@@ -284,6 +284,14 @@ func (e *Explainer) settle() {
 	}
 }
 
+// Finish says that no more of the metadata log follows, as at the end of a file:
+// what waits for it is settled with what is known.
+func (e *Explainer) Finish() {
+	for len(e.waiting) > 0 {
+		e.try(heap.Pop(&e.waiting).(*bump), true)
+	}
+}
+
 // await has a bump looked at again later.
 func (e *Explainer) await(b *bump) {
 	heap.Push(&e.waiting, b)

@@ -363,7 +363,7 @@ func (s *settlement) unknown() Cause {
 	case step == nil || step.hadBefore && step.before == step.q.hash:
 		c.Reason = "nothing that the coordinator recorded with it is a cause that is known here"
 	case step.got == undecided:
-		c.Reason = "too many bumps wait for the metadata log"
+		c.Reason = "the metadata log was not read as far as the bump"
 	case step.got == unexplained:
 		c.Reason = "no image of the metadata log has the hash that the coordinator stored"
 	case step.got == tooMany:

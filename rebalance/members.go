@@ -95,7 +95,9 @@ func (x *extractor) departure(m *groups.Member, proof []Evidence) departure {
 				continue
 			}
 			d.alive = max(d.alive, r.Members[i].ReconciledAt)
-			if r.Members[i].Joined {
+			// Only a heartbeat makes the coordinator compare: that of a group's
+			// only member was its own.
+			if r.Members[i].Joined || len(r.Members) == 1 {
 				d.alive = max(d.alive, r.StartedAt)
 			}
 		}

@@ -89,7 +89,7 @@ func (o *operation) follows(kind record.Type, tombstone bool) bool {
 		return true
 	}
 	switch kind {
-	case record.TypeConsumerGroupPartitionMetadata, record.TypeShareGroupStatePartitionMetadata:
+	case record.TypeConsumerGroupPartitionMetadata, record.TypeShareGroupPartitionMetadata, record.TypeShareGroupStatePartitionMetadata:
 		return true // 4 comes once after an upgrade, 15 at the end of a join
 	case record.TypeConsumerGroupTargetAssignmentMember, record.TypeShareGroupTargetAssignmentMember,
 		record.TypeStreamsGroupTargetAssignmentMember:

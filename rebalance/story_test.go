@@ -88,6 +88,7 @@ func (p *player) play(tb testing.TB, e *event, hold bool) {
 //	metadata at=S [offset=N] [snapshot]  metadata records, one a line, in one batch
 //	groups at=S                          records of one partition, one a line, in one batch
 //	explain G [last]                     what is known of the rebalances of a group, oldest first
+//	finish                               no more of the metadata log follows
 //	limit images=N touches=N undecided=N begins anew with other limits
 //
 // A record of a group is its type, the fields of its key, and the value as
@@ -125,6 +126,8 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 		s.groups(t, d.Input)
 	case "explain":
 		return s.explain(d.CmdArgs[0].Key, d.HasArg("last"))
+	case "finish":
+		s.e.Finish()
 	case "limit":
 		for name, limit := range map[string]*int{"images": &s.limits.Images, "touches": &s.limits.Touches, "undecided": &s.limits.Undecided} {
 			d.MaybeScanArgs(t, name, limit)

@@ -45,6 +45,7 @@ func (r *replay) run(ctx context.Context, f *found) (unread []error, err error) 
 	if err != nil && r.View().Image.Provenance().Offset < 0 {
 		return nil, coded(err) // nothing is known, so there is nothing to answer
 	}
+	r.Finish()
 	r.Tick(r.now())
 	return append(unread, flatten(err)...), nil
 }

@@ -129,7 +129,11 @@ func (s *state) start(start *offsetslog.Start) {
 		sh = s.startShard(start.Partition)
 	}
 	sh.at.TopicID, sh.at.Offset = start.TopicID, start.Offset
-	sh.bumps = s.explainer.Partition(start.TopicID, sh.Shard)
+	next := start.Offset
+	if start.StartsOver() {
+		next = 0 // what comes before the first record was compacted away
+	}
+	sh.bumps = s.explainer.Partition(start.TopicID, sh.Shard, next)
 	sh.progress.Loading = true
 	s.published = false
 }
@@ -166,6 +170,7 @@ func (s *state) replay(sh *shard, b *offsetslog.Batch) {
 		switch {
 		case e.Offset < sh.at.Offset:
 		case e.End != offsetslog.NoEnd:
+			sh.bumps.Pass(e.Offset)
 			s.note(sh, sh.EndTransaction(e.ProducerID, e.End == offsetslog.Commit))
 		default:
 			s.stats.GroupRecords++

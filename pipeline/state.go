@@ -113,7 +113,7 @@ func newShard(g *groups.Shard) *shard {
 func (s *state) putShard(sh *shard) *shard {
 	number := sh.Partition()
 	old := s.shards[number]
-	sh.bumps = s.explainer.Partition(sh.at.TopicID, sh.Shard)
+	sh.bumps = s.explainer.Partition(sh.at.TopicID, sh.Shard, sh.at.Offset)
 	s.shards[number] = sh
 	for _, topic := range sh.SubscribedTopics() {
 		s.cache.Subscribe(topic)

@@ -31,7 +31,7 @@ func (l *log) add(at int64, key record.Key, value record.Value) {
 // replay replays the records, each timestamp in a batch of its own.
 func (l *log) replay(explained bool) {
 	shard := groups.NewShard(0, groups.Options{})
-	p := New(image.Empty(), Options{}).Partition(kafka.TopicID{}, shard)
+	p := New(image.Empty(), Options{}).Partition(kafka.TopicID{}, shard, 0)
 	for i := range l.records {
 		r := &l.records[i]
 		if explained {

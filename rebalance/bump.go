@@ -59,7 +59,7 @@ func (e *Explainer) bump(p *Partition, op *operation) {
 		return
 	}
 	var raised bool
-	if n.PreviousEpoch, raised = previousEpoch(op.before, after); !raised {
+	if n.PreviousEpoch, raised = p.previousEpoch(op.before, after); !raised {
 		return
 	}
 	t := e.track(op.group)
@@ -75,40 +75,42 @@ func (e *Explainer) bump(p *Partition, op *operation) {
 	}
 }
 
-// previousEpoch is the epoch before, and whether it was raised.
-func previousEpoch(before, after *groups.Group) (int32, bool) {
-	if after.Type == groups.Classic {
-		if before == nil || before.Classic == nil || before.Type != groups.Classic {
-			return after.Epoch - 1, after.Epoch > 0
-		}
+// previousEpoch is the epoch before, and whether it was raised. Where records
+// are missing that is not known, and there is nothing to explain.
+func (p *Partition) previousEpoch(before, after *groups.Group) (epoch int32, raised bool) {
+	switch {
+	case before == nil || before.Type != after.Type:
+	case after.Type == groups.Classic && before.Classic != nil:
 		return before.Epoch, after.Epoch > before.Epoch
+	case before.Hash != nil:
+		return before.Hash.Epoch, after.Epoch > before.Hash.Epoch
 	}
-	if before == nil || before.Hash == nil {
-		return after.Epoch - 1, true
-	}
-	return before.Hash.Epoch, after.Epoch > before.Hash.Epoch
+	return after.Epoch - 1, p.isFirst(after)
 }
 
-// broken says what is missing of the records before a bump.
+// isFirst says whether a bump is the first one of its group, as far as can be
+// told. That brings epoch 1, and 2 from Kafka 4.3 on, which says when an
+// assignment was made.
+func (p *Partition) isFirst(after *groups.Group) bool {
+	return after.Epoch == 1 || after.Epoch == 2 && (!p.holes || after.AssignmentTimestamp != 0)
+}
+
+// broken says what is missing of the records before a bump. Without them, one
+// member's record may be its first or its tenth.
 func broken(before *groups.Group, n *Rebalance) string {
-	known := before != nil && before.Type == n.Type && (before.Hash != nil || before.Type == groups.Classic && before.Classic != nil)
-	switch {
-	case known && n.Epoch == n.PreviousEpoch+1, known && before.Type == groups.Classic:
-		return ""
-	case !known && n.Epoch <= firstEpoch:
+	if n.Type == groups.Classic || before == nil || before.Hash == nil || n.Epoch == n.PreviousEpoch+1 {
 		return ""
 	}
 	return "records before it are missing, as in a log that was compacted"
 }
 
-// firstEpoch is the highest epoch that the first bump of a group may bring: 1,
-// and 2 from Kafka 4.3 on.
-const firstEpoch = 2
-
 // converts says whether the operation makes the group one of another protocol,
 // with the members and the epoch that it had. An empty group is replaced
 // instead.
 func (o *operation) converts() bool {
+	if o.after.Type == groups.Classic && len(o.after.Members) > 0 && o.has(record.TypeConsumerGroupMetadata, true) {
+		return true // even where what it was is missing
+	}
 	return o.before != nil && o.before.Type != o.after.Type && len(o.before.Members) > 0
 }
 
@@ -144,6 +146,10 @@ type extractor struct {
 
 // extract looks for every cause, the deciding ones first.
 func (x *extractor) extract() {
+	if x.b.broken != "" {
+		x.hash()
+		return
+	}
 	x.diff = diffMembers(x.op.before, x.op.after)
 	if t := x.track; t.converted != nil {
 		x.recorded(Cause{Kind: GroupConverted, Summary: "the group was converted: " + t.converted.Detail}, *t.converted)
@@ -181,10 +187,7 @@ func (x *extractor) residual(c Cause, proof ...Evidence) {
 }
 
 func (x *extractor) certain(c Cause, proof ...Evidence) Cause {
-	c.Confidence, c.Reason = Certain, ""
-	if x.b.broken != "" {
-		c.Confidence, c.Reason = Likely, x.b.broken
-	}
+	c.Confidence = Certain
 	if c.Field != FieldRacks {
 		c.Partition = -1
 	}

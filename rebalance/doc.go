@@ -26,6 +26,13 @@
 // Kafka records neither heartbeats nor why a member was removed, so that
 // leaving and timing out are told apart by time alone, and never certain.
 //
+// # Compacted logs
+//
+// __consumer_offsets keeps the last record of each key. Of a log that was
+// compacted each explanation is what it would be of all records, or it says
+// less: a bump is one only if the epoch before it is known or it is its group's
+// first, and where epochs are missing the cause is Unknown.
+//
 // The package has no goroutine, clock, log or I/O. An Explainer belongs to one
 // goroutine; a Rebalance that it has handed out never changes.
 package rebalance

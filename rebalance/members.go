@@ -127,10 +127,11 @@ func (x *extractor) lastCommit(m *groups.Member) (last int64) {
 	return last
 }
 
-// sessionSlack is how much later than its session timeout after the last sign
-// of life a member is removed, in milliseconds: it may have sent heartbeats,
-// which leave no record, for as long as commits are apart.
-const sessionSlack = 10_000
+// slack is how much later than its session timeout after the last sign of life
+// a member is removed, in milliseconds: it may have sent heartbeats, which leave
+// no record, for as long as commits are apart. The longer, the more of those
+// that left fall into it.
+func slack(session int64) int64 { return min(10_000, session/4) }
 
 const noRecord = "Kafka does not record whether a member left or timed out"
 
@@ -149,9 +150,6 @@ func (s *settlement) departures() {
 		c.Summary = memberName(d.member) + " left"
 		if kind == MemberTimedOut {
 			c.Summary = memberName(d.member) + " timed out"
-		}
-		if s.b.broken != "" {
-			c.Reason += "; " + s.b.broken
 		}
 		s.causes = append(s.causes, c)
 	}
@@ -175,11 +173,11 @@ func (s *settlement) judge(d *departure) (Kind, string) {
 		return MemberLeft, "; no record shows when it was last alive"
 	case silent < session:
 		return MemberLeft, "; it was alive " + seconds(silent) + " before, and the session timeout is " + timeout
-	case silent < session+sessionSlack:
+	case silent < session+slack(session):
 		return MemberTimedOut, "; the last sign of it is " + seconds(silent) + " old, and the session timeout is " + timeout
 	}
 	for _, e := range s.e.history.elections[s.b.id.Partition] {
-		if waited := s.b.time - e.time; e.time > d.alive && waited >= session && waited < session+sessionSlack {
+		if waited := s.b.time - e.time; e.time > d.alive && waited >= session && waited < session+slack(session) {
 			return MemberTimedOut, "; the coordinator moved " + seconds(waited) + " before, which starts the session timeout of " + timeout + " anew"
 		}
 	}

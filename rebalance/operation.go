@@ -147,16 +147,25 @@ type Partition struct {
 	op      operation
 	inOp    bool
 	named   bool // the group of op has a rebalance under way
+	next    kafka.Offset
+	holes   bool // records are missing, as in a log that was compacted
 }
 
-// Partition begins with a partition, whose records are replayed into the
-// shard. The topic is __consumer_offsets.
-func (e *Explainer) Partition(topicID kafka.TopicID, shard *groups.Shard) *Partition {
-	return &Partition{e: e, topicID: topicID, shard: shard}
+// Partition begins with a partition, whose records from next on are replayed
+// into the shard. The topic is __consumer_offsets.
+func (e *Explainer) Partition(topicID kafka.TopicID, shard *groups.Shard, next kafka.Offset) *Partition {
+	return &Partition{e: e, topicID: topicID, shard: shard, next: max(next, 0)}
+}
+
+// Pass passes over an offset that is no record, as the end of a transaction.
+func (p *Partition) Pass(offset kafka.Offset) {
+	p.holes = p.holes || offset > p.next
+	p.next = offset + 1
 }
 
 // Before takes the next record, which the shard does not hold yet.
 func (p *Partition) Before(r *groups.Record) {
+	p.Pass(r.Offset)
 	kind, group, rest, ok := groupKey(r.Key)
 	if !ok {
 		p.End()

@@ -18,7 +18,6 @@ type regexStep struct {
 	first          bool         // it was not resolved before
 	after, version kafka.Offset // of the images of both resolutions
 	proof          []Evidence
-	broken         string
 }
 
 // regexes finds what was resolved otherwise than before. A result comes from a
@@ -39,7 +38,7 @@ func (x *extractor) regexes() {
 			continue
 		}
 		step := regexStep{
-			expression: now.Expression, version: kafka.Offset(now.Version), first: true, broken: x.b.broken,
+			expression: now.Expression, version: kafka.Offset(now.Version), first: true,
 			proof: []Evidence{evidence(x.partition, r, x.op.timestamp), x.proof},
 		}
 		var before []string
@@ -87,9 +86,6 @@ func (s *settlement) regexes() {
 
 func (s *settlement) regex(r *regexStep) Cause {
 	c := Cause{Kind: RegexResolved, Confidence: Certain, Topic: r.topic, Partition: -1, Evidence: slices.Clone(r.proof)}
-	if r.broken != "" {
-		c.Confidence, c.Reason = Likely, r.broken
-	}
 	switch {
 	case r.first:
 		c.Summary = fmt.Sprintf("the regular expression %s was resolved for the first time", r.expression)

@@ -11,7 +11,8 @@ type freshIndex struct {
 }
 
 // flatTable is a hash table with linear probing. It keeps 1 + ordinal, so that
-// the zero entry is a free slot, and is at most half full.
+// the zero entry is a free slot, and never gets fuller than
+// seven eighths.
 type flatTable struct {
 	slots []trieEntry
 	used  int
@@ -37,7 +38,7 @@ func (t *flatTable) find(hash uint32, rows *vector, is func(*topicRow) bool) (or
 }
 
 func (t *flatTable) insert(e trieEntry) {
-	if 2*t.used >= len(t.slots) {
+	if 8*t.used >= 7*len(t.slots) {
 		t.grow()
 	}
 	i := t.slot(e.hash)

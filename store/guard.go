@@ -24,8 +24,11 @@ import (
 // so the files may be opened again beside it. What it leaves behind is its
 // goroutines and its memory, a few MiB; failures are rare, and attempts to
 // start anew are spaced (see Store.Recoverable).
+//
+// Every method is written out, so that a new version of Pebble cannot add one
+// that goes past the guard.
 type guard struct {
-	vfs.FS
+	fs      vfs.FS
 	running sync.RWMutex // read-locked by every operation
 	beat    atomic.Int64 // when an operation last ended, by the system's clock
 	once    sync.Once
@@ -33,7 +36,7 @@ type guard struct {
 	cause   error // valid once failed is closed
 }
 
-func newGuard(fs vfs.FS) *guard { return &guard{FS: fs, failed: make(chan struct{})} }
+func newGuard(fs vfs.FS) *guard { return &guard{fs: fs, failed: make(chan struct{})} }
 
 // alive notes that the disk answers.
 func (g *guard) alive() { g.beat.Store(time.Now().UnixNano()) }
@@ -143,7 +146,7 @@ func (g *guard) try(op func() error) error {
 func (g *guard) open(what, name string, open func() (vfs.File, error)) (vfs.File, error) {
 	f := &guardFile{guard: g, name: name, writable: true}
 	g.change(what, name, func() (err error) {
-		f.File, err = open()
+		f.file, err = open()
 		return err
 	})
 	return f, nil
@@ -156,31 +159,31 @@ func (g *guard) open(what, name string, open func() (vfs.File, error)) (vfs.File
 // synced before it.
 func (g *guard) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(g.PathBase(name), "marker.") {
-		g.change("sync the directory of", name, func() error { return syncDirectory(g.FS, g.PathDir(name)) })
+		g.change("sync the directory of", name, func() error { return syncDirectory(g.fs, g.PathDir(name)) })
 	}
-	return g.open("create", name, func() (vfs.File, error) { return g.FS.Create(name, c) })
+	return g.open("create", name, func() (vfs.File, error) { return g.fs.Create(name, c) })
 }
 
 // OpenReadWrite implements vfs.FS.
 func (g *guard) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
-	return g.open("open", name, func() (vfs.File, error) { return g.FS.OpenReadWrite(name, c, opts...) })
+	return g.open("open", name, func() (vfs.File, error) { return g.fs.OpenReadWrite(name, c, opts...) })
 }
 
 // ReuseForWrite implements vfs.FS.
 func (g *guard) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return g.open("reuse", from, func() (vfs.File, error) { return g.FS.ReuseForWrite(from, to, c) })
+	return g.open("reuse", from, func() (vfs.File, error) { return g.fs.ReuseForWrite(from, to, c) })
 }
 
 // OpenDir implements vfs.FS. Directories are opened to be synced.
 func (g *guard) OpenDir(name string) (vfs.File, error) {
-	return g.open("open", name, func() (vfs.File, error) { return g.FS.OpenDir(name) })
+	return g.open("open", name, func() (vfs.File, error) { return g.fs.OpenDir(name) })
 }
 
 // Open implements vfs.FS.
 func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	f := &guardFile{guard: g, name: name}
 	err := g.read("open", name, func() (err error) {
-		f.File, err = g.FS.Open(name, opts...)
+		f.file, err = g.fs.Open(name, opts...)
 		return err
 	})
 	if err != nil {
@@ -191,14 +194,14 @@ func (g *guard) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 
 // Link implements vfs.FS.
 func (g *guard) Link(from, to string) error {
-	g.change("link", from, func() error { return g.FS.Link(from, to) })
+	g.change("link", from, func() error { return g.fs.Link(from, to) })
 	return nil
 }
 
 // Remove implements vfs.FS. That the file is not there is for Pebble to know.
 func (g *guard) Remove(name string) (err error) {
 	g.change("remove", name, func() error {
-		err = g.FS.Remove(name)
+		err = g.fs.Remove(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -209,26 +212,26 @@ func (g *guard) Remove(name string) (err error) {
 
 // RemoveAll implements vfs.FS.
 func (g *guard) RemoveAll(name string) error {
-	g.change("remove", name, func() error { return g.FS.RemoveAll(name) })
+	g.change("remove", name, func() error { return g.fs.RemoveAll(name) })
 	return nil
 }
 
 // Rename implements vfs.FS.
 func (g *guard) Rename(from, to string) error {
-	g.change("rename", from, func() error { return g.FS.Rename(from, to) })
+	g.change("rename", from, func() error { return g.fs.Rename(from, to) })
 	return nil
 }
 
 // MkdirAll implements vfs.FS.
 func (g *guard) MkdirAll(name string, perm os.FileMode) error {
-	g.change("make directory", name, func() error { return g.FS.MkdirAll(name, perm) })
+	g.change("make directory", name, func() error { return g.fs.MkdirAll(name, perm) })
 	return nil
 }
 
 // List implements vfs.FS.
 func (g *guard) List(name string) (list []string, err error) {
 	err = g.read("list", name, func() error {
-		list, err = g.FS.List(name)
+		list, err = g.fs.List(name)
 		return err
 	})
 	return list, err
@@ -237,11 +240,32 @@ func (g *guard) List(name string) (list []string, err error) {
 // Stat implements vfs.FS.
 func (g *guard) Stat(name string) (info vfs.FileInfo, err error) {
 	err = g.read("look at", name, func() error {
-		info, err = g.FS.Stat(name)
+		info, err = g.fs.Stat(name)
 		return err
 	})
 	return info, err
 }
+
+// GetDiskUsage implements vfs.FS.
+func (g *guard) GetDiskUsage(name string) (usage vfs.DiskUsage, err error) {
+	err = g.read("look at the disk of", name, func() error {
+		usage, err = g.fs.GetDiskUsage(name)
+		return err
+	})
+	return usage, err
+}
+
+// PathBase implements vfs.FS.
+func (g *guard) PathBase(path string) string { return g.fs.PathBase(path) }
+
+// PathJoin implements vfs.FS.
+func (g *guard) PathJoin(elem ...string) string { return g.fs.PathJoin(elem...) }
+
+// PathDir implements vfs.FS.
+func (g *guard) PathDir(path string) string { return g.fs.PathDir(path) }
+
+// Unwrap implements vfs.FS: nobody gets at what is behind the guard.
+func (g *guard) Unwrap() vfs.FS { return nil }
 
 // Lock implements vfs.FS. The store has locked the directory above, and keeps
 // that lock while a Pebble is replaced by another.
@@ -249,7 +273,7 @@ func (g *guard) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil 
 
 // guardFile is a file of a guard.
 type guardFile struct {
-	vfs.File
+	file     vfs.File
 	guard    *guard
 	name     string
 	writable bool
@@ -258,7 +282,7 @@ type guardFile struct {
 // Write implements vfs.File.
 func (f *guardFile) Write(p []byte) (n int, err error) {
 	f.guard.change("write", f.name, func() error {
-		n, err = f.File.Write(p)
+		n, err = f.file.Write(p)
 		return err
 	})
 	return n, nil
@@ -267,7 +291,7 @@ func (f *guardFile) Write(p []byte) (n int, err error) {
 // WriteAt implements vfs.File.
 func (f *guardFile) WriteAt(p []byte, at int64) (n int, err error) {
 	f.guard.change("write", f.name, func() error {
-		n, err = f.File.WriteAt(p, at)
+		n, err = f.file.WriteAt(p, at)
 		return err
 	})
 	return n, nil
@@ -275,20 +299,20 @@ func (f *guardFile) WriteAt(p []byte, at int64) (n int, err error) {
 
 // Sync implements vfs.File.
 func (f *guardFile) Sync() error {
-	f.guard.change("sync", f.name, f.File.Sync)
+	f.guard.change("sync", f.name, f.file.Sync)
 	return nil
 }
 
 // SyncData implements vfs.File.
 func (f *guardFile) SyncData() error {
-	f.guard.change("sync", f.name, f.File.SyncData)
+	f.guard.change("sync", f.name, f.file.SyncData)
 	return nil
 }
 
 // SyncTo implements vfs.File.
 func (f *guardFile) SyncTo(length int64) (full bool, err error) {
 	f.guard.change("sync", f.name, func() error {
-		full, err = f.File.SyncTo(length)
+		full, err = f.file.SyncTo(length)
 		return err
 	})
 	return full, nil
@@ -297,21 +321,38 @@ func (f *guardFile) SyncTo(length int64) (full bool, err error) {
 // Close implements vfs.File.
 func (f *guardFile) Close() error {
 	if !f.writable {
-		return f.guard.try(f.File.Close)
+		return f.guard.try(f.file.Close)
 	}
-	f.guard.change("close", f.name, f.File.Close)
+	f.guard.change("close", f.name, f.file.Close)
 	return nil
+}
+
+// Fd implements vfs.File.
+func (f *guardFile) Fd() uintptr { return f.file.Fd() }
+
+// Stat implements vfs.File.
+func (f *guardFile) Stat() (info vfs.FileInfo, err error) {
+	err = f.guard.read("look at", f.name, func() error {
+		info, err = f.file.Stat()
+		return err
+	})
+	return info, err
+}
+
+// Prefetch implements vfs.File. It is advice, whatever comes of it.
+func (f *guardFile) Prefetch(at, length int64) error {
+	return f.guard.try(func() error { return f.file.Prefetch(at, length) })
 }
 
 // Preallocate implements vfs.File. Not every file system can.
 func (f *guardFile) Preallocate(at, length int64) error {
-	return f.guard.try(func() error { return f.File.Preallocate(at, length) })
+	return f.guard.try(func() error { return f.file.Preallocate(at, length) })
 }
 
 // Read implements vfs.File.
 func (f *guardFile) Read(p []byte) (n int, err error) {
 	err = f.guard.read("read", f.name, func() error {
-		n, err = f.File.Read(p)
+		n, err = f.file.Read(p)
 		return err
 	})
 	return n, err
@@ -320,7 +361,7 @@ func (f *guardFile) Read(p []byte) (n int, err error) {
 // ReadAt implements vfs.File.
 func (f *guardFile) ReadAt(p []byte, at int64) (n int, err error) {
 	err = f.guard.read("read", f.name, func() error {
-		n, err = f.File.ReadAt(p, at)
+		n, err = f.file.ReadAt(p, at)
 		return err
 	})
 	return n, err

@@ -74,9 +74,13 @@ func newToken(name string) string {
 }
 
 func parseToken(token string) (string, error) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(b) == 0 || b[0] != tokenForm {
 		return "", errBadToken
 	}
-	return string(b[1:]), nil
+	name := string(b[1:])
+	if newToken(name) != token { // the decoder passes over line breaks, and bits that are too many
+		return "", errBadToken
+	}
+	return name, nil
 }

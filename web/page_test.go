@@ -143,7 +143,7 @@ func FuzzToken(f *testing.F) {
 	for _, name := range []string{"", "orders", "a/b\x00\xff", strings.Repeat("x", 1000)} {
 		f.Add(newToken(name))
 	}
-	for _, bad := range []string{"", "A", "AA", "!", "AW9yZGVycw==", "\x00"} {
+	for _, bad := range []string{"", "A", "AA", "!", "AW9yZGVycw==", "\x00", "A\rX0", "AX1"} {
 		f.Add(bad)
 	}
 	f.Fuzz(func(t *testing.T, token string) {

@@ -8,10 +8,11 @@ import (
 
 // A snapshot is decoded ahead of its replay, on another goroutine: the two take
 // about the same time. Slabs of records go back and forth between them, large
-// enough that handing one over costs little.
+// enough that handing one over costs little, and so many that one side may be
+// held up for a moment without the other.
 const (
-	slabRecords = 512
-	slabs       = 3
+	slabRecords = 256
+	slabs       = 12
 )
 
 // slab is consecutive data records of a snapshot, decoded.

@@ -22,6 +22,7 @@ import (
 	"github.com/kraftside/kraftside/image/loader"
 	"github.com/kraftside/kraftside/internal/cli"
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/internal/recordbatch"
 	"github.com/kraftside/kraftside/metadatalog"
 	"github.com/kraftside/kraftside/pipeline"
@@ -168,7 +169,7 @@ func (p *Player) advance(ctx context.Context, to time.Time) error {
 			next = to
 		}
 		if p.o.Speed > 0 {
-			if err := rest(ctx, time.Duration(float64(next.Sub(p.now))/p.o.Speed)); err != nil {
+			if err := pause.For(ctx, time.Duration(float64(next.Sub(p.now))/p.o.Speed)); err != nil {
 				return err
 			}
 		}
@@ -193,22 +194,7 @@ func (p *Player) tell(ctx context.Context) error {
 	if err != nil || p.o.Speed > 0 {
 		return err
 	}
-	return rest(ctx, time.Duration(lines)*p.o.Pause)
-}
-
-// rest returns early with an error if ctx ends.
-func rest(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, time.Duration(lines)*p.o.Pause)
 }
 
 func (p *Player) event(e *event) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/internal/logdir"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/internal/recordbatch"
 )
 
@@ -110,7 +111,7 @@ func (d *Dir) Run(ctx context.Context, start Position, sink Sink) error {
 		if err := d.publish(); err != nil {
 			return err
 		}
-		if err := sleep(ctx, d.pause()); err != nil {
+		if err := pause.For(ctx, d.pause()); err != nil {
 			return err
 		}
 	}

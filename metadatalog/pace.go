@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 )
 
 // What all controllers together see of us in any 5 s, but for answers that took
@@ -100,7 +101,7 @@ func (p *pace) wait(ctx context.Context) error {
 			p.requests.add(now)
 			return ctx.Err()
 		}
-		if err := sleep(ctx, at.Sub(now)); err != nil {
+		if err := pause.For(ctx, at.Sub(now)); err != nil {
 			return err
 		}
 	}
@@ -178,19 +179,8 @@ func (l *dialLimit) wait(ctx context.Context) error {
 			return nil
 		}
 		l.mu.Unlock()
-		if err := sleep(ctx, at.Sub(now)); err != nil {
+		if err := pause.For(ctx, at.Sub(now)); err != nil {
 			return err
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

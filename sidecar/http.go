@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/store"
 	"github.com/kraftside/kraftside/telemetry"
@@ -97,7 +98,7 @@ func (h *server) run(ctx context.Context) {
 		}
 		if err != nil {
 			log.Warn("HTTP server", "error", err, "again.in", listenInterval)
-			sleep(ctx, listenInterval)
+			_ = pause.For(ctx, listenInterval) // the loop looks whether ctx ended
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/metadatalog"
 )
 
@@ -24,7 +25,7 @@ func (s *Sidecar) watchNeighbour(ctx context.Context) {
 			end = kafka.UnknownOffset + 1
 		}
 		s.applied.Store(int64(end) - 1)
-		if !sleep(ctx, appliedInterval) {
+		if pause.For(ctx, appliedInterval) != nil {
 			return
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/kraftside/kraftside/image/loader"
 	"github.com/kraftside/kraftside/internal/config"
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/metadatalog"
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/store"
@@ -231,21 +232,9 @@ func (s *Sidecar) tick(ctx context.Context) {
 	for {
 		again := s.pipeline.Tick(time.Now())
 		s.logs.note(s.log, s.pipeline.View())
-		if !sleep(ctx, again) {
+		if pause.For(ctx, again) != nil {
 			return
 		}
-	}
-}
-
-// sleep returns false if ctx ended meanwhile.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/config"
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/metadatalog"
 	"github.com/kraftside/kraftside/pipeline"
 )
@@ -35,7 +36,7 @@ func (s *Sidecar) readMetadata(ctx context.Context) {
 			return
 		}
 		s.log.Error("the metadata log stands still", "error", err, "again.in", restartInterval)
-		if !sleep(ctx, restartInterval) {
+		if pause.For(ctx, restartInterval) != nil {
 			return
 		}
 	}
@@ -84,7 +85,7 @@ func (s *Sidecar) readGroups(ctx context.Context) {
 		cancel()
 		if !restart {
 			s.log.Error("the groups' log stands still", "error", err, "again.in", restartInterval)
-			sleep(ctx, restartInterval)
+			_ = pause.For(ctx, restartInterval) // the loop looks whether ctx ended
 		}
 	}
 }
@@ -172,7 +173,7 @@ func (s *Sidecar) identify(ctx context.Context) error {
 			return s.setClusterID(id)
 		}
 		s.log.Debug("which cluster is it?", "error", err)
-		if !sleep(ctx, identifyInterval) {
+		if pause.For(ctx, identifyInterval) != nil {
 			return nil
 		}
 	}

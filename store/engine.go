@@ -156,9 +156,9 @@ func (e *engine) wait(patience time.Duration) error {
 
 var errLate = fmt.Errorf("%w: it does not answer", ErrDisk)
 
-// do makes a call, and waits however long it takes. What the call shares with the caller it may only write, and
-// the caller only read once the call has succeeded: after a failure it may be
-// under way still.
+// do makes a call, and waits however long it takes. What the call shares with
+// the caller it may only write, and the caller only read once the call has
+// succeeded: after a failure it may be under way still.
 func (e *engine) do(call func(*pebble.DB) error) error {
 	e.start(call)
 	return e.wait(endless)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/internal/logdir"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/internal/recordbatch"
 )
 
@@ -102,11 +103,11 @@ func (d *Dir) Run(ctx context.Context, sink Sink) error {
 		if err != nil {
 			return err
 		}
-		pause := time.Until(looked.Add(markInterval))
+		rest := time.Until(looked.Add(markInterval))
 		if busy {
-			pause = min(pause, time.Until(d.budget.free))
+			rest = min(rest, time.Until(d.budget.free))
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := pause.For(ctx, rest); err != nil {
 			return err
 		}
 	}
@@ -127,7 +128,7 @@ func (d *Dir) readAll(ctx context.Context) (busy bool, err error) {
 		}
 		busy = busy || left
 		if wait := time.Until(d.budget.free); left && wait > 0 {
-			if err := sleep(ctx, wait); err != nil {
+			if err := pause.For(ctx, wait); err != nil {
 				return false, err
 			}
 		}

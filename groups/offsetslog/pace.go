@@ -1,7 +1,6 @@
 package offsetslog
 
 import (
-	"context"
 	"math"
 	"time"
 )
@@ -61,14 +60,3 @@ func restartPause(n int) time.Duration {
 
 // restartWindow is how long starts over are held against a partition.
 const restartWindow = time.Hour
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}

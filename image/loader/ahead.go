@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/internal/recordbatch"
 	"github.com/kraftside/kraftside/metadatalog/record"
 )
@@ -21,16 +20,6 @@ type slab struct {
 	frames  []byte // the records' bytes, which strings of theirs alias
 	records []decoded
 	err     error // what came after the records; io.EOF at the end
-}
-
-// decoded is a record, or why it is none.
-type decoded struct {
-	message record.Message
-	version int16
-	offset  kafka.Offset
-	epoch   kafka.Epoch
-	index   int // in its batch
-	err     error
 }
 
 // ahead decodes a snapshot ahead of its replay.
@@ -113,9 +102,7 @@ func (a *ahead) decode(b *recordbatch.Batch) error {
 		s := a.filling
 		start := len(s.frames)
 		s.frames = append(s.frames, r.Value...)
-		d := decoded{offset: r.Offset, epoch: b.LeaderEpoch, index: i}
-		d.message, d.version, d.err = s.decoder.Decode(s.frames[start:])
-		s.records = append(s.records, d)
+		s.records = append(s.records, decode(&s.decoder, s.frames[start:], b, r.Offset, i))
 		if len(s.records) == slabRecords {
 			a.hand(nil)
 		}

@@ -143,14 +143,13 @@ func (l *Loader) replayBatch(b *recordbatch.Batch) error {
 		if r.Offset <= applied {
 			continue
 		}
-		m, version, err := l.records.Decode(r.Value)
+		d := decode(&l.records, r.Value, b, r.Offset, i)
+		err := d.err
 		if err == nil {
-			err = l.replay(m, b, r.Offset)
+			err = l.replay(d.message, b, r.Offset)
 		}
 		if err != nil {
-			refusal := replayError(m, version, err)
-			refusal.Offset, refusal.Epoch, refusal.Index = r.Offset, b.LeaderEpoch, i
-			if err := l.refuse(refusal); err != nil {
+			if err := l.refuse(d.refusal(err)); err != nil {
 				return err
 			}
 		}
@@ -240,8 +239,8 @@ func (l *Loader) replayDecoded(d *decoded) error {
 	if err == nil {
 		return nil
 	}
-	refusal := replayError(d.message, d.version, err)
-	refusal.Offset, refusal.Epoch, refusal.Index, refusal.Snapshot = d.offset, d.epoch, d.index, true
+	refusal := d.refusal(err)
+	refusal.Snapshot = true
 	return l.refuse(refusal)
 }
 
@@ -257,11 +256,27 @@ func (l *Loader) replaySnapshotRecord(m record.Message) error {
 	return nil
 }
 
-// replayError says what is wrong with a record, not yet where it is.
-func replayError(m record.Message, version int16, err error) *ReplayError {
-	e := &ReplayError{Type: "record", Version: -1, Err: err}
-	if m != nil {
-		e.Type, e.Version = m.Type().RecordName(), version
+// decoded is a record and where it stands, or why it is none.
+type decoded struct {
+	message record.Message
+	version int16
+	offset  kafka.Offset
+	epoch   kafka.Epoch
+	index   int // in its batch
+	err     error
+}
+
+func decode(with *record.Decoder, frame []byte, b *recordbatch.Batch, offset kafka.Offset, index int) decoded {
+	d := decoded{offset: offset, epoch: b.LeaderEpoch, index: index}
+	d.message, d.version, d.err = with.Decode(frame)
+	return d
+}
+
+// refusal says what is wrong with the record.
+func (d *decoded) refusal(err error) *ReplayError {
+	e := &ReplayError{Offset: d.offset, Epoch: d.epoch, Index: d.index, Type: "record", Version: -1, Err: err}
+	if d.message != nil {
+		e.Type, e.Version = d.message.Type().RecordName(), d.version
 	}
 	return e
 }

@@ -22,6 +22,7 @@ type layer struct {
 var layers = map[string]layer{
 	"internal/kafka":             {pure: true},
 	"internal/wire":              {pure: true},
+	"internal/pause":             {},
 	"internal/recordbatch":       {imports: []string{"internal/wire"}},
 	"internal/logdir":            {imports: []string{"internal/recordbatch"}},
 	"internal/logdir/logdirtest": {imports: []string{"internal/recordbatch"}, testing: true},
@@ -50,7 +51,7 @@ var layers = map[string]layer{
 	"internal/arch":              {testing: true},
 
 	"metadatalog/record": {imports: []string{"internal/wire"}, pure: true},
-	"metadatalog":        {imports: []string{"metadatalog/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
+	"metadatalog":        {imports: []string{"internal/pause", "metadatalog/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
 
 	"image":        {imports: []string{"metadatalog/record", "internal/wire"}, pure: true},
 	"delta":        {imports: []string{"image", "metadatalog/record"}, pure: true},
@@ -59,7 +60,7 @@ var layers = map[string]layer{
 
 	"groups/record":     {imports: []string{"internal/wire"}, pure: true},
 	"groups":            {imports: []string{"groups/record", "topichash", "image", "delta", "internal/wire"}, pure: true},
-	"groups/offsetslog": {imports: []string{"groups", "groups/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
+	"groups/offsetslog": {imports: []string{"internal/pause", "groups", "groups/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
 
 	"rebalance": {imports: []string{"groups", "groups/record", "topichash", "image", "delta"}, pure: true},
 	"store": {imports: []string{
@@ -81,14 +82,14 @@ var layers = map[string]layer{
 		"metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",
 	}},
 	"sidecar": {imports: []string{
-		"internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "store", "web",
+		"internal/pause", "internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "store", "web",
 		"web/api", "telemetry",
 	}},
 	"demo": {imports: []string{
-		"internal/cli", "internal/recordbatch", "metadatalog", "image", "delta", "image/loader",
+		"internal/pause", "internal/cli", "internal/recordbatch", "metadatalog", "image", "delta", "image/loader",
 		"topichash", "groups", "groups/offsetslog", "rebalance", "store", "pipeline",
 	}},
-	"internal/ask":    {imports: []string{"internal/cli", "web/api"}},
+	"internal/ask":    {imports: []string{"internal/pause", "internal/cli", "web/api"}},
 	"internal/answer": {imports: []string{"internal/cli", "topichash", "pipeline", "web/api"}},
 	"internal/offline": {imports: []string{
 		"internal/ask", "internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "metadatalog/record", "metadatalog",

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kraftside/kraftside/internal/cli"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/web/api"
 )
 
@@ -97,7 +98,7 @@ func (c *Client) get(ctx context.Context, s *server, path string, q url.Values, 
 	for try := 1; ; try++ {
 		body, err := c.getOnce(ctx, s, s.url(path, q))
 		var refused *refusal
-		if errors.As(err, &refused) && refused.body.Code == codeBusy && try < busyTries && pause(ctx, busyPause) {
+		if errors.As(err, &refused) && refused.body.Code == codeBusy && try < busyTries && pause.For(ctx, busyPause) == nil {
 			continue
 		}
 		if err != nil {
@@ -107,18 +108,6 @@ func (c *Client) get(ctx context.Context, s *server, path string, q url.Values, 
 			return 0, cli.Errorf(cli.Failed, "ask %s: bad answer: %w; see whether --server is a sidecar, and of which version", s, err)
 		}
 		return int64(len(body)), nil
-	}
-}
-
-// pause returns false if ctx ended meanwhile.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 

@@ -257,6 +257,7 @@ func TestFollowWhileKafkaWrites(t *testing.T) {
 					}
 				}
 			}()
+			defer func() { <-done }()
 			f := Follow(l.Dir, 0, kafka.UnknownEpoch, Options{Compacted: !bounded})
 			defer f.Close()
 			patience := confirmations
@@ -276,7 +277,6 @@ func TestFollowWhileKafkaWrites(t *testing.T) {
 				require.EqualValues(t, 1, b.Count)
 				next = b.NextOffset()
 			}
-			<-done
 		})
 	}
 }

@@ -212,8 +212,10 @@ func (f *filler) fill(b *block, tail []byte) error {
 			return nil
 		case readErr != nil && !endOfFile(readErr):
 			return f.fail(b, fmt.Errorf("read: %w", readErr))
+		case zeros(b.tail()):
+			return f.end(b, err, readErr)
 		default:
-			return f.end(b, err)
+			return f.fail(b, err)
 		}
 	}
 }
@@ -247,27 +249,26 @@ func (f *filler) split(b *block) error {
 	return nil
 }
 
-// end tells the end of the file from damage, err being what is wrong with the
-// bytes after the last batch of b.
-func (f *filler) end(b *block, err error) error {
+// end tells the end of the file from damage, where zeros follow the last batch
+// of b, or nothing: err is what is wrong with them as a batch, and readErr says
+// whether the source has ended. Where it has, it is not read again: a writer
+// may have appended since, and what is read then is another block's.
+func (f *filler) end(b *block, err, readErr error) error {
 	failure := f.fail(b, err)
-	if !zeros(b.tail()) {
-		return failure
-	}
 	rest := b.buf[b.used:cap(b.buf)]
-	for {
-		n, err := io.ReadFull(f.src, rest)
+	for readErr == nil {
+		var n int
+		n, readErr = io.ReadFull(f.src, rest)
 		switch {
 		case !zeros(rest[:n]):
 			return failure
-		case err != nil && endOfFile(err):
-			return io.EOF
-		case err != nil:
-			return f.fail(b, fmt.Errorf("read: %w", err))
+		case readErr != nil && !endOfFile(readErr):
+			return f.fail(b, fmt.Errorf("read: %w", readErr))
 		case len(rest) == 0: // the block is full to the last byte
 			rest = make([]byte, blockSize)
 		}
 	}
+	return io.EOF
 }
 
 func (f *filler) fail(b *block, err error) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/iotest"
 
@@ -138,6 +139,34 @@ func TestReaderStopsAtZeros(t *testing.T) {
 				require.ErrorIs(t, err, ErrCorrupt, "zeros with data behind them are damage")
 				require.Equal(t, size, position)
 			})
+		}
+	}
+}
+
+// growing is a file that a writer appends to whenever its end has been met.
+type growing struct{ parts []io.Reader }
+
+func (g *growing) Read(b []byte) (int, error) {
+	n, err := g.parts[0].Read(b)
+	if err == io.EOF && len(g.parts) > 1 {
+		g.parts = g.parts[1:]
+	}
+	return n, err
+}
+
+// A file that grows just after its end was met has ended all the same: what
+// was appended is for the next Reader.
+func TestReaderEndsWhereAGrowingFileEnded(t *testing.T) {
+	b, bounds := segment(t, 20)
+	for name, open := range openers {
+		for _, padding := range []int{0, 1, 11, 12, 100, blockSize} {
+			for i, bound := range bounds[:len(bounds)-1] {
+				now := append(slices.Clip(b[:bound]), make([]byte, padding)...)
+				n, position, err := drain(t, open(&growing{[]io.Reader{bytes.NewReader(now), bytes.NewReader(b[bound:])}}, 0))
+				require.ErrorIs(t, err, io.EOF, "%s, %d zeros, after batch %d", name, padding, i)
+				require.Equal(t, i+1, n)
+				require.Equal(t, bound, position)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 
@@ -57,8 +58,15 @@ func streamsStory(t *testing.T, version string) {
 	}
 	want, err := hasher.Group(hashes)
 	require.NoError(t, err)
-	stored := storedHashes(t, c, "app")
-	require.Equal(t, want, stored[len(stored)-1])
+	// The member may run a moment before a heartbeat of it stores the hash of
+	// all topics.
+	var stored []int64
+	if !assert.Eventually(t, func() bool {
+		stored = storedHashes(t, c, "app")
+		return len(stored) > 0 && stored[len(stored)-1] == want
+	}, time.Minute, 100*time.Millisecond) {
+		require.FailNow(t, "the hash is not stored", "want %d at the end of %d", want, stored)
+	}
 
 	require.NoError(t, m.Stop())
 	require.Eventually(t, func() bool { return len(storedHashes(t, c, "app")) > len(stored) }, time.Minute, 100*time.Millisecond)

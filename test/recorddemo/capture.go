@@ -13,6 +13,7 @@ import (
 
 	"github.com/kraftside/kraftside/demo"
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/internal/recordbatch"
 )
 
@@ -35,7 +36,7 @@ func (r *recorder) capture(ctx context.Context, dir string) (*demo.Manifest, err
 			return nil, err
 		}
 	}
-	if err := pause(ctx, quiet); err != nil { // so that a record of the metadata log is newer
+	if err := pause.For(ctx, quiet); err != nil { // so that a record of the metadata log is newer
 		return nil, err
 	}
 	end, err := r.metadataEnd(ctx)

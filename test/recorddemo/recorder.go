@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/kraftside/kraftside/demo"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/test/realkafka"
 )
 
@@ -68,7 +69,7 @@ func (r *recorder) step(text string) {
 // effect does something and waits until the stored hashes of these groups are others than before, and until nothing
 // more happens. If the hash of another group moved, the story is not the one that is told.
 func (r *recorder) effect(ctx context.Context, do func() error, want ...string) error {
-	if err := pause(ctx, lead); err != nil {
+	if err := pause.For(ctx, lead); err != nil {
 		return err
 	}
 	slices.Sort(want)
@@ -109,19 +110,9 @@ func (r *recorder) poll(ctx context.Context, what string, done func() bool) erro
 	ctx, cancel := context.WithTimeout(ctx, effectTimeout)
 	defer cancel()
 	for !done() {
-		if err := pause(ctx, pollInterval); err != nil {
+		if err := pause.For(ctx, pollInterval); err != nil {
 			return fmt.Errorf("wait for %s: %w", what, err)
 		}
 	}
 	return nil
-}
-
-// pause lets time pass on the cluster.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

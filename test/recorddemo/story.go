@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/test/realkafka"
 )
 
@@ -118,7 +119,7 @@ func (r *recorder) unregister(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.effect(ctx, func() error { return pause(ctx, unnoticed) })
+	return r.effect(ctx, func() error { return pause.For(ctx, unnoticed) })
 }
 
 // moveCoordinator moves the coordinator of payments to broker 2, and touches internal topics of loyalty on the way,

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/test/realkafka"
 )
 
@@ -75,7 +76,7 @@ func (r *recorder) awaitTopics(ctx context.Context, names ...string) error {
 			return err
 		}
 	}
-	return pause(ctx, quiet)
+	return pause.For(ctx, quiet)
 }
 
 // createPartition adds a partition to a topic of which it will be the count-th.

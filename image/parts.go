@@ -74,6 +74,27 @@ func securityPartOf(m record.Message) (PartKey, bool) {
 	return "", false
 }
 
+// Config is the configured key that a PartKey names, without its value; false
+// if it names something else.
+func (k PartKey) Config() (Config, bool) {
+	if k == "" || k[0] != configPart {
+		return Config{}, false
+	}
+	var fields [3]string
+	rest := string(k[1:])
+	for i := range fields {
+		n, size := binary.Uvarint([]byte(rest))
+		if size <= 0 || n > uint64(len(rest)-size) {
+			return Config{}, false
+		}
+		fields[i], rest = rest[size:size+int(n)], rest[size+int(n):]
+	}
+	if len(fields[0]) != 1 || rest != "" {
+		return Config{}, false
+	}
+	return Config{ConfigResource: ConfigResource{Type: int8(fields[0][0]), Name: fields[1]}, Key: fields[2]}, true
+}
+
 func partKey(kind byte, fields ...string) PartKey {
 	b := []byte{kind}
 	for _, f := range fields {

@@ -15,21 +15,27 @@ type bump struct {
 	id    ID
 	time  int64
 	gone  bool // nobody asks for it any more
-	// fresh: the group was new, so that nothing was evaluated before.
-	fresh bool
-	// broken says why the records before cannot be relied on; empty if they
-	// can.
-	broken string
+	// changes of the history, when it was looked at last
+	changes int
+	facts
+}
 
-	changes    int     // of the history, when it was looked at last
-	recorded   []Cause // what the operation itself proves
-	departures []departure
-	regexes    []regexStep
-	hash       *hashStep
-	legacy     []legacyStep
-	classic    *classicStep
-	found      []Cause // what else it proves, that the coordinator found when it looked
-	residual   []Cause // what explains the bump if nothing else does
+// facts are what an operation proves, and what its explanation needs to ask of
+// the metadata log. A store keeps them as long as the causes are not settled.
+type facts struct {
+	// Fresh: the group was new, so that nothing was evaluated before.
+	Fresh bool
+	// Broken says why the records before cannot be relied on; empty if they
+	// can.
+	Broken     string
+	Recorded   []Cause // what the operation itself proves
+	Departures []departure
+	Regexes    []regexStep
+	Hash       *hashStep
+	Legacy     []legacyStep
+	Classic    *classicStep
+	Found      []Cause // what else it proves, that the coordinator found when it looked
+	Residual   []Cause // what explains the bump if nothing else does
 }
 
 func (b *bump) before(o *bump) bool {
@@ -55,15 +61,17 @@ func (e *Explainer) bump(p *Partition, op *operation) {
 	}
 	proof := evidence(n.ID.Partition, r, op.timestamp)
 	if op.converts() {
-		e.track(op.group).convert(op, proof)
+		e.track(n.ID.Partition, op.group).convert(op, proof)
+		e.changed[op.group] = struct{}{}
 		return
 	}
 	var raised bool
 	if n.PreviousEpoch, raised = p.previousEpoch(op.before, after); !raised {
 		return
 	}
-	t := e.track(op.group)
-	b := &bump{track: t, id: n.ID, time: op.timestamp, fresh: op.before == nil || op.before.Type != after.Type, broken: broken(op.before, n)}
+	t := e.track(n.ID.Partition, op.group)
+	b := &bump{track: t, id: n.ID, time: op.timestamp}
+	b.Fresh, b.Broken = op.before == nil || op.before.Type != after.Type, broken(op.before, n)
 	n.Members = membersOf(op.before, after)
 	x := &extractor{Explainer: e, track: t, op: op, proof: proof, partition: n.ID.Partition, shard: p.shard, b: b}
 	x.extract()
@@ -116,9 +124,9 @@ func (o *operation) converts() bool {
 
 // convert notes a conversion, which the next bump is about.
 func (t *track) convert(op *operation, proof Evidence) {
-	t.last, t.classicAt = nil, op.timestamp
+	t.Last, t.ClassicAt = nil, op.timestamp
 	proof.Detail = "it became a " + op.after.Type.String() + " group"
-	t.converted = &proof
+	t.Converted = &proof
 }
 
 func evidence(partition int32, r *operationRecord, time int64) Evidence {
@@ -146,17 +154,17 @@ type extractor struct {
 
 // extract looks for every cause, the deciding ones first.
 func (x *extractor) extract() {
-	if x.b.broken != "" {
+	if x.b.Broken != "" {
 		x.hash()
 		return
 	}
 	x.diff = diffMembers(x.op.before, x.op.after)
-	if t := x.track; t.converted != nil {
-		x.recorded(Cause{Kind: GroupConverted, Summary: "the group was converted: " + t.converted.Detail}, *t.converted)
+	if t := x.track; t.Converted != nil {
+		x.recorded(Cause{Kind: GroupConverted, Summary: "the group was converted: " + t.Converted.Detail}, *t.Converted)
 		if x.op.after.Type == groups.Classic {
-			x.b.recorded[0].Confidence, x.b.recorded[0].Reason = Likely, classicReason
+			x.b.Recorded[0].Confidence, x.b.Recorded[0].Reason = Likely, classicReason
 		}
-		t.converted = nil
+		t.Converted = nil
 	}
 	if x.op.after.Type == groups.Classic {
 		x.classic()
@@ -178,12 +186,12 @@ func (x *extractor) extract() {
 
 // recorded adds a cause that the operation proves by the records given.
 func (x *extractor) recorded(c Cause, proof ...Evidence) {
-	x.b.recorded = append(x.b.recorded, x.certain(c, proof...))
+	x.b.Recorded = append(x.b.Recorded, x.certain(c, proof...))
 }
 
 // residual adds a cause that holds if there is no other.
 func (x *extractor) residual(c Cause, proof ...Evidence) {
-	x.b.residual = append(x.b.residual, x.certain(c, proof...))
+	x.b.Residual = append(x.b.Residual, x.certain(c, proof...))
 }
 
 func (x *extractor) certain(c Cause, proof ...Evidence) Cause {
@@ -245,10 +253,10 @@ func diffMembers(before, after *groups.Group) (d memberDiff) {
 
 // storedHash is the part of the hash that the record itself has.
 func (x *extractor) storedHash() *Hash {
-	if x.b.hash == nil {
+	if x.b.Hash == nil {
 		return nil
 	}
-	return &Hash{Before: x.b.hash.before, HadBefore: x.b.hash.hadBefore, After: x.b.hash.q.hash}
+	return &Hash{Before: x.b.Hash.Before, HadBefore: x.b.Hash.HadBefore, After: x.b.Hash.Q.Hash}
 }
 
 // try settles the bump if it can be; force settles it with what is known.
@@ -283,15 +291,15 @@ type settlement struct {
 // run collects the causes in the order of how much they decide: what happened
 // in the operation, then what the coordinator found when it looked.
 func (s *settlement) run() {
-	s.causes = append(s.causes, s.b.recorded...)
+	s.causes = append(s.causes, s.b.Recorded...)
 	s.departures()
 	s.regexes()
 	s.legacy()
 	s.hash()
 	s.classic()
-	s.causes = append(s.causes, s.b.found...)
+	s.causes = append(s.causes, s.b.Found...)
 	if len(s.causes) == 0 {
-		s.causes = append(s.causes, s.b.residual...)
+		s.causes = append(s.causes, s.b.Residual...)
 	}
 }
 
@@ -301,8 +309,8 @@ func (e *Explainer) conclude(b *bump, s *settlement) {
 	if i := slices.Index(t.bumps, b); i >= 0 {
 		t.bumps = slices.Delete(t.bumps, i, i+1)
 	}
-	if b.hash != nil && b.hash.keep {
-		t.last = b.hash.found
+	if b.Hash != nil && b.Hash.keep {
+		t.Last = b.Hash.found
 	}
 	i := t.index(b.id)
 	if i < 0 {

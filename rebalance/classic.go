@@ -11,9 +11,9 @@ import (
 // classicStep is a new generation of a classic group in which no member came
 // or went.
 type classicStep struct {
-	topics      []string
-	since, time int64 // of the two generations
-	proof       Evidence
+	Topics      []string
+	Since, Time int64 // of the two generations
+	Proof       Evidence
 }
 
 const classicReason = "Kafka records only that a generation of a classic group is complete, not why it began"
@@ -21,14 +21,14 @@ const classicReason = "Kafka records only that a generation of a classic group i
 // classic compares the members of two generations.
 func (x *extractor) classic() {
 	before, after, t := x.op.before, x.op.after, x.track
-	since := t.classicAt
+	since := t.ClassicAt
 	if before != nil && before.Classic != nil && before.Classic.StateTimestamp > 0 {
 		since = max(since, before.Classic.StateTimestamp)
 	}
-	t.classicAt = x.op.timestamp
+	t.ClassicAt = x.op.timestamp
 	add := func(c Cause) {
 		c.Confidence, c.Reason, c.Partition, c.Evidence = Likely, classicReason, -1, []Evidence{x.proof}
-		x.b.recorded = append(x.b.recorded, c)
+		x.b.Recorded = append(x.b.Recorded, c)
 	}
 	for _, m := range x.diff.joined {
 		add(Cause{Kind: MemberJoined, Member: m.ID, Summary: memberName(m) + " joined"})
@@ -50,15 +50,15 @@ func (x *extractor) classic() {
 			Summary: fmt.Sprintf("the members agreed on the assignor %s, and had %s", after.Assignor, before.Assignor),
 		})
 	}
-	if len(x.b.recorded) == 0 {
-		x.b.classic = &classicStep{topics: after.SubscribedTopics, since: since, time: x.op.timestamp, proof: x.proof}
+	if len(x.b.Recorded) == 0 {
+		x.b.Classic = &classicStep{Topics: after.SubscribedTopics, Since: since, Time: x.op.timestamp, Proof: x.proof}
 	}
 }
 
 // classic looks for what the leader of a group of consumers looks for: another
 // number of partitions, or other racks, of a topic of the group.
 func (s *settlement) classic() {
-	step := s.b.classic
+	step := s.b.Classic
 	if step == nil {
 		return
 	}
@@ -67,19 +67,19 @@ func (s *settlement) classic() {
 		return
 	}
 	first := len(s.causes)
-	if step.since > 0 {
-		for _, name := range step.topics {
+	if step.Since > 0 {
+		for _, name := range step.Topics {
 			s.classicTopic(step, name)
 		}
 	}
 	for i := first; i < len(s.causes); i++ {
 		c := &s.causes[i]
 		c.Confidence, c.Reason, c.Trigger = Likely, classicReason+"; this is what changed since the last one", nil
-		c.Evidence = append([]Evidence{step.proof}, c.Evidence...)
+		c.Evidence = append([]Evidence{step.Proof}, c.Evidence...)
 	}
 	if len(s.causes) == first {
 		s.causes = append(s.causes, Cause{
-			Kind: ClassicRebalance, Confidence: Likely, Partition: -1, Evidence: []Evidence{step.proof},
+			Kind: ClassicRebalance, Confidence: Likely, Partition: -1, Evidence: []Evidence{step.Proof},
 			Reason:  classicReason,
 			Summary: "a member asked for it: the members, what they subscribe to and their topics are what they were",
 		})
@@ -88,8 +88,8 @@ func (s *settlement) classic() {
 
 func (s *settlement) classicTopic(step *classicStep, name string) {
 	versions := s.e.history.versionsOf(name)
-	a := &versions[inEffect(versions, s.e.history.asOf(step.since).Offset)]
-	b := &versions[inEffect(versions, s.e.history.asOf(step.time).Offset)]
+	a := &versions[inEffect(versions, s.e.history.asOf(step.Since).Offset)]
+	b := &versions[inEffect(versions, s.e.history.asOf(step.Time).Offset)]
 	if a == b || a.exists && b.exists && a.topic.ID() == b.topic.ID() &&
 		len(delta.CompareTopic(a.from.image, b.from.image, a.topic, b.topic)) == 0 {
 		return

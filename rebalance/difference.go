@@ -13,8 +13,8 @@ import (
 // differences are the causes in the metadata of the topics that the group was
 // evaluated with before as well.
 func (s *settlement) differences(step *hashStep) {
-	for i, name := range step.q.topics {
-		was, ok := step.base.topics[name]
+	for i, name := range step.Q.Topics {
+		was, ok := step.base.Topics[name]
 		if !ok {
 			continue
 		}

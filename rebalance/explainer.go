@@ -45,6 +45,8 @@ type Options struct {
 	// OnChange is told of every new state of a rebalance: it began, its causes
 	// were settled, a member reached the epoch, it is over. It may be nil.
 	OnChange func(*Rebalance)
+	// Stored says that somebody takes the rows.
+	Stored bool
 }
 
 // Explainer explains the bumps of all groups.
@@ -56,39 +58,55 @@ type Explainer struct {
 	changed map[string]struct{}
 	kept    []reference // in the order of their beginning
 	members int         // of those
+	removed []removal   // that TakeRows has yet to tell
+	// partitions are those that are followed.
+	partitions map[int32]struct{}
 }
 
 // reference is a rebalance that is kept.
 type reference struct {
-	group   string
-	id      ID
-	members int
+	group     string
+	id        ID
+	startedAt int64
+	members   int
 }
 
 // track is what is known of one group.
 type track struct {
+	partition  int32
 	rebalances []*Rebalance // oldest first
 	own        *Rebalance   // the one of them that nobody else has, which may be written to
 	pending    int          // members of the newest that have yet to reach its epoch
-	last       *evaluation  // nil: not known
 	bumps      []*bump      // that are not settled, oldest first
-	// share is the state of the share partitions at the last bump, and shareAt
-	// the last record of it.
-	share   *groups.ShareGroup
-	shareAt Evidence
-	// converted is the record that made it a group of another type, until the
-	// next bump.
-	converted *Evidence
-	// classicAt is when the last generation began.
-	classicAt int64
+	stored     []*Rebalance // those that TakeRows has given out, as they were
+	memory
 }
+
+// memory is what the next bump of a group is compared with. A store keeps it.
+type memory struct {
+	Last *evaluation // nil: not known
+	// Share is the state of the share partitions at the last bump, nil if there
+	// was none, and ShareAt the last record of it.
+	Share   *shareState
+	ShareAt Evidence
+	// Converted is the record that made it a group of another type, until the
+	// next bump.
+	Converted *Evidence
+	// ClassicAt is when the last generation began.
+	ClassicAt int64
+}
+
+type shareState struct{ Initialized []groups.TopicPartitions }
 
 // New returns an Explainer that knows an image and nothing before it.
 func New(base *image.MetadataImage, o Options) *Explainer {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits
 	}
-	return &Explainer{Options: o, history: newHistory(base, o.Limits), groups: make(map[string]*track), changed: make(map[string]struct{})}
+	return &Explainer{
+		Options: o, history: newHistory(base, o.Limits, o.Stored),
+		groups: make(map[string]*track), changed: make(map[string]struct{}), partitions: make(map[int32]struct{}),
+	}
 }
 
 // OnMetadataUpdate takes the next image, and settles what waited for it.
@@ -132,10 +150,10 @@ func (e *Explainer) Group(id string) []*Rebalance {
 	return list
 }
 
-func (e *Explainer) track(group string) *track {
+func (e *Explainer) track(partition int32, group string) *track {
 	t := e.groups[group]
 	if t == nil {
-		t = &track{}
+		t = &track{partition: partition}
 		e.groups[group] = t
 	}
 	return t
@@ -150,16 +168,35 @@ func (e *Explainer) add(t *track, r *Rebalance) {
 	}
 	t.rebalances = append(t.rebalances, r)
 	t.own = r
-	e.kept = append(e.kept, reference{r.Group, r.ID, len(r.Members)})
-	e.members += len(r.Members)
+	e.keep(r)
 	if len(t.rebalances) > e.Limits.PerGroup {
+		e.removed = append(e.removed, removal{t.partition, t.rebalances[0].ID.Offset, ""})
 		t.rebalances = slices.Delete(t.rebalances, 0, 1) // what refers to it finds nothing
 	}
+	e.trim()
+	e.tell(t, r)
+}
+
+func (e *Explainer) keep(r *Rebalance) {
+	e.kept = append(e.kept, reference{r.Group, r.ID, r.StartedAt, len(r.Members)})
+	e.members += len(r.Members)
+}
+
+// trim drops the oldest rebalances, if there are more than the limits allow.
+func (e *Explainer) trim() {
 	for len(e.kept) > e.Limits.Rebalances || e.members > e.Limits.Members && len(e.kept) > 1 {
 		e.drop(&e.kept[0])
 		e.kept = e.kept[1:]
 	}
-	e.tell(t, r)
+}
+
+// Expire drops the rebalances that began before a time, in milliseconds since
+// 1970.
+func (e *Explainer) Expire(before int64) {
+	for len(e.kept) > 0 && e.kept[0].startedAt < before {
+		e.drop(&e.kept[0])
+		e.kept = e.kept[1:]
+	}
 }
 
 // drop forgets a rebalance, if its group has not yet.
@@ -170,11 +207,13 @@ func (e *Explainer) drop(r *reference) {
 		return
 	}
 	if i := t.index(r.id); i >= 0 {
+		e.removed = append(e.removed, removal{t.partition, r.id.Offset, ""})
 		t.rebalances = slices.Delete(t.rebalances, i, i+1)
 		e.changed[r.group] = struct{}{}
 	}
 	if len(t.rebalances)+len(t.bumps) == 0 {
 		delete(e.groups, r.group)
+		e.removed = append(e.removed, removal{partition: t.partition, track: r.group})
 	}
 }
 
@@ -228,8 +267,9 @@ func (t *track) current() *Rebalance {
 // Forget drops what is known of the groups of a partition that is not followed
 // any more, or is read anew.
 func (e *Explainer) Forget(partition int32) {
+	delete(e.partitions, partition)
 	for id, t := range e.groups {
-		if len(t.rebalances) > 0 && t.rebalances[0].ID.Partition == partition {
+		if t.partition == partition {
 			for _, b := range t.bumps {
 				b.gone = true
 			}

@@ -8,15 +8,15 @@ import (
 
 // hashStep is the comparison of the hash that a bump stores with images.
 type hashStep struct {
-	q         question // but for after
-	before    int64
-	hadBefore bool
-	was       question // of the hash before
-	// placeholder says that the value is none that was computed: Kafka 4.1
+	Q         question // but for after
+	Before    int64
+	HadBefore bool
+	Was       question // of the hash before
+	// Placeholder says that the value is none that was computed: Kafka 4.1
 	// writes 0 when a member leaves a streams group.
-	placeholder bool
-	unknown     bool // the same of the hash before
-	first       bool // the release before had no hash
+	Placeholder bool
+	Unknown     bool // the same of the hash before
+	First       bool // the release before had no hash
 
 	done  bool
 	m     match
@@ -32,21 +32,21 @@ func (x *extractor) hash() {
 	if after.Type == groups.Classic || after.Hash.None {
 		return
 	}
-	step := &hashStep{q: question{
-		topics: after.SubscribedTopics, hash: after.Hash.Value, time: x.op.timestamp, partition: x.partition,
+	step := &hashStep{Q: question{
+		Topics: after.SubscribedTopics, Hash: after.Hash.Value, Time: x.op.timestamp, Partition: x.partition,
 	}}
 	if before != nil && before.Hash != nil {
-		step.unknown = isPlaceholder(before)
-		step.before, step.hadBefore = before.Hash.Value, !before.Hash.None
-		step.was = question{
-			topics: before.SubscribedTopics, hash: before.Hash.Value, time: before.Hash.Timestamp, partition: x.partition,
+		step.Unknown = isPlaceholder(before)
+		step.Before, step.HadBefore = before.Hash.Value, !before.Hash.None
+		step.Was = question{
+			Topics: before.SubscribedTopics, Hash: before.Hash.Value, Time: before.Hash.Timestamp, Partition: x.partition,
 		}
-		step.first = before.Hash.None && x.op.has(record.TypeConsumerGroupPartitionMetadata, true) ||
+		step.First = before.Hash.None && x.op.has(record.TypeConsumerGroupPartitionMetadata, true) ||
 			before.Hash.None && after.Type == groups.Share
 	}
-	step.placeholder = isPlaceholder(after) && len(x.diff.left) > 0
-	x.b.hash = step
-	if step.first && after.Hash.Value != 0 {
+	step.Placeholder = isPlaceholder(after) && len(x.diff.left) > 0
+	x.b.Hash = step
+	if step.First && after.Hash.Value != 0 {
 		proof := []Evidence{x.proof}
 		if r := x.op.find(record.TypeConsumerGroupPartitionMetadata, true, ""); r != nil {
 			proof = append(proof, evidence(x.partition, r, x.op.timestamp))
@@ -64,12 +64,12 @@ func isPlaceholder(g *groups.Group) bool {
 // hash looks for the image that explains the hash, and for what it differs in
 // from the one of the previous evaluation.
 func (s *settlement) hash() {
-	step := s.b.hash
+	step := s.b.Hash
 	if step == nil {
 		return
 	}
-	s.verdict = &Hash{Before: step.before, HadBefore: step.hadBefore, After: step.q.hash, Verdict: topichash.None}
-	if step.placeholder {
+	s.verdict = &Hash{Before: step.Before, HadBefore: step.HadBefore, After: step.Q.Hash, Verdict: topichash.None}
+	if step.Placeholder {
 		return
 	}
 	if !step.done && !s.search(step) {
@@ -86,27 +86,27 @@ func (s *settlement) hash() {
 
 // search runs once all that it depends on was read.
 func (s *settlement) search(step *hashStep) bool {
-	step.base = s.b.track.last
-	if s.b.fresh {
+	step.base = s.b.track.Last
+	if s.b.Fresh {
 		step.base = nil
 	}
-	if step.base == nil && step.hadBefore && !step.unknown && !s.b.fresh {
-		m, got := s.e.history.explain(step.was)
+	if step.base == nil && step.HadBefore && !step.Unknown && !s.b.Fresh {
+		m, got := s.e.history.explain(step.Was)
 		if got == undecided {
 			return false
 		}
 		if got == found {
-			step.base = m.evaluation(step.was.topics)
+			step.base = m.evaluation(step.Was.Topics)
 		}
 	}
-	q := step.q
+	q := step.Q
 	q.after = step.base
 	if step.m, step.got = s.e.history.explain(q); step.got == undecided {
 		return false
 	}
 	step.done, step.keep = true, true
 	if step.got == found {
-		step.found = step.m.evaluation(q.topics)
+		step.found = step.m.evaluation(q.Topics)
 	}
 	return true
 }
@@ -115,7 +115,7 @@ func (s *settlement) search(step *hashStep) bool {
 func (s *settlement) judgeHash(step *hashStep) {
 	v := s.verdict
 	v.Computed = step.m.computed
-	if step.got == unexplained && s.b.broken != "" {
+	if step.got == unexplained && s.b.Broken != "" {
 		step.got = brokenOff
 	}
 	switch step.got {
@@ -134,14 +134,14 @@ func (s *settlement) judgeHash(step *hashStep) {
 	case unexplained:
 		v.Verdict = topichash.Drift
 	}
-	v.Computed = s.e.history.newestHash(step.q)
+	v.Computed = s.e.history.newestHash(step.Q)
 }
 
 // newestHash is the hash of a group by the newest image of its time.
 func (h *history) newestHash(q question) int64 {
-	at := h.asOf(q.time + Skew).Offset
+	at := h.asOf(q.Time + Skew).Offset
 	var named []topichash.NamedHash
-	for _, name := range q.topics {
+	for _, name := range q.Topics {
 		versions := h.versionsOf(name)
 		if v := versions[inEffect(versions, at)]; v.exists {
 			named = append(named, topichash.NamedHash{Name: name, Hash: v.hash})
@@ -153,11 +153,11 @@ func (h *history) newestHash(q question) int64 {
 // unknown is the cause where there is none to be found.
 func (s *settlement) unknown() Cause {
 	c := Cause{Kind: Unknown, Confidence: Likely, Partition: -1, Summary: "the cause is unknown"}
-	step := s.b.hash
+	step := s.b.Hash
 	switch {
-	case s.b.broken != "":
-		c.Reason = s.b.broken
-	case step == nil || step.hadBefore && step.before == step.q.hash:
+	case s.b.Broken != "":
+		c.Reason = s.b.Broken
+	case step == nil || step.HadBefore && step.Before == step.Q.Hash:
 		c.Reason = "nothing that the coordinator recorded with it is a cause that is known here"
 	case step.got == undecided:
 		c.Reason = "the metadata log was not read as far as the bump"
@@ -165,7 +165,7 @@ func (s *settlement) unknown() Cause {
 		c.Reason = "no image of the metadata log has the hash that the coordinator stored"
 	case step.got == tooMany:
 		c.Reason = "the group's topics changed so often that not every explanation was tried"
-	case step.hadBefore && step.before == 0:
+	case step.HadBefore && step.Before == 0:
 		c.Reason = "the hash before was 0, as Kafka 4.1 writes it when a member leaves a streams group"
 	default:
 		c.Reason = "it is older than what is kept of the metadata log"

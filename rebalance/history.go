@@ -1,6 +1,7 @@
 package rebalance
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ type history struct {
 	// complete is the offset from which on every touch is kept.
 	complete kafka.Offset
 	changes  int // counts what may let a bump be settled
+
+	rows historyRows
 
 	hasher  *topichash.Hasher
 	scratch []kafka.NodeID
@@ -97,8 +100,8 @@ type election struct {
 	epoch        kafka.Epoch
 }
 
-func newHistory(base *image.MetadataImage, l Limits) *history {
-	h := &history{limits: l, hasher: topichash.NewHasher()}
+func newHistory(base *image.MetadataImage, l Limits, stored bool) *history {
+	h := &history{limits: l, hasher: topichash.NewHasher(), rows: historyRows{wanted: stored}}
 	h.restart(base)
 	return h
 }
@@ -112,6 +115,7 @@ func (h *history) restart(base *image.MetadataImage) {
 	h.brokers, h.births, h.order = nil, nil, nil
 	h.complete = base.Provenance().Offset
 	h.changes++
+	h.rows.restart()
 }
 
 // start is the first image.
@@ -126,11 +130,55 @@ func (h *history) follow(d *delta.Delta) {
 	h.image = d.Image()
 	at := h.image.Provenance()
 	h.clock = max(h.clock, at.AppendTime)
-	moved := d.Base().Configs() != d.Image().Configs()
+	h.rows.begin(at)
+	moved := timeoutsChanged(d)
 	if h.followSources(d, at.AppendTime) || moved {
+		h.rows.point(d)
 		h.addPoint(&point{at, h.image})
 	}
+	h.rows.end()
 }
+
+// timeoutsChanged says whether a configuration is another one by which members
+// may be removed: of a group, or of all brokers.
+func timeoutsChanged(d *delta.Delta) bool {
+	for range changedTimeouts(d) {
+		return true
+	}
+	return false
+}
+
+// changedTimeouts yields the keys of such configurations that a delta sets.
+func changedTimeouts(d *delta.Delta) iter.Seq[image.Config] {
+	return func(yield func(image.Config) bool) {
+		for _, edit := range d.PartEdits() {
+			if c, ok := edit.Key.Config(); ok && hasTimeout(&c) && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// differentTimeouts yields the keys of such configurations in which two images
+// differ.
+func differentTimeouts(a, b *image.MetadataImage) iter.Seq[image.Config] {
+	return func(yield func(image.Config) bool) {
+		if a.Configs() == b.Configs() {
+			return
+		}
+		for _, m := range []*image.MetadataImage{a, b} {
+			for c := range m.Configs().All() {
+				was, before := a.Configs().Get(c.ConfigResource, c.Key)
+				is, after := b.Configs().Get(c.ConfigResource, c.Key)
+				if hasTimeout(&c) && (was != is || before != after) && !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func hasTimeout(c *image.Config) bool { return c.Type == groupKind || c.Type == brokerConfig }
 
 // followSources notes every record that matters; it says whether a hash may be
 // another one.
@@ -215,10 +263,17 @@ func trim[E any](list []E, old func(*E) bool) []E {
 // the name as a string of its own.
 func (h *history) addTouch(d *delta.Delta, s *delta.Source, time int64) string {
 	name := strings.Clone(s.Topic.Name)
+	row := touch{offset: s.Offset, time: time, record: s.Record, partition: s.Partition, effect: effectOf(d, s)}
+	if h.rows.wanted {
+		h.rows.change.touch(name, &row)
+	}
+	h.putTouch(name, row)
+	return name
+}
+
+func (h *history) putTouch(name string, row touch) {
 	t := h.topic(name)
-	t.touches = append(t.touches, touch{
-		offset: s.Offset, time: time, record: s.Record, partition: s.Partition, effect: effectOf(d, s),
-	})
+	t.touches = append(t.touches, row)
 	h.order = append(h.order, t)
 	if len(h.order) > h.limits.Touches {
 		oldest := h.order[0]
@@ -226,15 +281,21 @@ func (h *history) addTouch(d *delta.Delta, s *delta.Source, time int64) string {
 		h.complete = max(h.complete, oldest.touches[0].offset+1)
 		oldest.touches = oldest.touches[1:]
 	}
-	return name
 }
 
 func (h *history) addSource(s *delta.Source, time int64) {
-	t := h.topic(s.Topic.Name)
 	row := source{offset: s.Offset, time: time, record: s.Record, id: s.Topic.ID, partition: s.Partition}
+	if h.rows.wanted {
+		h.rows.change.source(s.Topic.Name, &row)
+	}
+	h.putSource(s.Topic.Name, row)
+}
+
+func (h *history) putSource(name string, row source) {
+	t := h.topic(name)
 	t.sources = append(t.sources, row)
-	if s.Record == topicRecord || s.Record == removeTopic {
-		h.births = append(h.births, birth{row, strings.Clone(s.Topic.Name), s.Record == removeTopic})
+	if row.record == topicRecord || row.record == removeTopic {
+		h.births = append(h.births, birth{row, strings.Clone(name), row.record == removeTopic})
 	}
 }
 
@@ -244,7 +305,11 @@ func (h *history) addBroker(d *delta.Delta, s *delta.Source, time int64) bool {
 	if before == nil && after == nil || before != nil && after != nil && *before == *after {
 		return false
 	}
-	h.brokers = append(h.brokers, brokerChange{s.Offset, time, s.Record, s.Broker, before, after})
+	row := brokerChange{s.Offset, time, s.Record, s.Broker, before, after}
+	if h.rows.wanted {
+		h.rows.change.broker(&row)
+	}
+	h.brokers = append(h.brokers, row)
 	return true
 }
 
@@ -268,9 +333,13 @@ func (h *history) addElection(d *delta.Delta, s *delta.Source, time int64) {
 	if !t.Partition(s.Partition, &after) || after.Leader == kafka.NoNode {
 		return
 	}
-	h.elections[s.Partition] = append(h.elections[s.Partition], election{
+	row := election{
 		offset: s.Offset, time: time, record: s.Record, leader: after.Leader, from: before.Leader, epoch: after.LeaderEpoch,
-	})
+	}
+	if h.rows.wanted {
+		h.rows.change.election(s.Partition, &row)
+	}
+	h.elections[s.Partition] = append(h.elections[s.Partition], row)
 }
 
 // asOf is the last point that was written by a time.

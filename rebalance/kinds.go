@@ -40,14 +40,18 @@ func orNone(s string) string {
 // initialized, which is recorded before the bump and by itself.
 func (x *extractor) shareState() {
 	now, t := x.op.after.Share, x.track
-	before := t.share
-	t.share = now
-	if now == nil || t.shareAt == (Evidence{}) || before != nil && samePartitions(before.Initialized, now.Initialized) {
+	before := t.Share
+	t.Share = nil
+	if now == nil {
+		return
+	}
+	t.Share = &shareState{now.Initialized}
+	if t.ShareAt == (Evidence{}) || before != nil && samePartitions(before.Initialized, now.Initialized) {
 		return
 	}
 	x.residual(Cause{
 		Kind: SharePartitionsInitialized, Summary: "the share state of partitions was initialized, so that they can be given out",
-	}, t.shareAt, x.proof)
+	}, t.ShareAt, x.proof)
 }
 
 func samePartitions(a, b []groups.TopicPartitions) bool {
@@ -71,7 +75,7 @@ func (x *extractor) streams() {
 	}
 	was, is := before.Streams, after.Streams
 	if was.ValidatedTopologyEpoch != is.ValidatedTopologyEpoch {
-		x.b.found = append(x.b.found, x.certain(Cause{
+		x.b.Found = append(x.b.Found, x.certain(Cause{
 			Kind: TopologyValidated, Summary: validation(is.ValidatedTopologyEpoch),
 			Before: number(int(was.ValidatedTopologyEpoch)), After: number(int(is.ValidatedTopologyEpoch)),
 		}, x.proof))
@@ -82,9 +86,9 @@ func (x *extractor) streams() {
 			Before: keyValues(was.AssignmentConfigs), After: keyValues(is.AssignmentConfigs),
 		}, x.proof)
 		if len(was.AssignmentConfigs) > 0 {
-			x.b.found = append(x.b.found, c)
+			x.b.Found = append(x.b.Found, c)
 		} else {
-			x.b.residual = append(x.b.residual, c) // Kafka 4.1 recorded none
+			x.b.Residual = append(x.b.Residual, c) // Kafka 4.1 recorded none
 		}
 	}
 	x.warmup()

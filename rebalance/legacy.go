@@ -13,9 +13,22 @@ import (
 // records what it knows of each topic instead of a hash, so that the record
 // proves the cause, and the metadata log only adds where it came from.
 type legacyStep struct {
-	cause Cause
-	// made says which records of the topic may be the origin.
-	made func(*source) bool
+	Cause Cause
+	// What the origin may be: the removal of a topic, the creation of one, or
+	// the partitions from First on and before End of the cause's topic.
+	Removed, Created kafka.TopicID
+	First, End       int32
+}
+
+// made says whether a record of the topic may be the origin.
+func (l *legacyStep) made(r *source) bool {
+	switch r.record {
+	case removeTopic:
+		return r.id == l.Removed
+	case topicRecord:
+		return r.id == l.Created
+	}
+	return r.id == l.Cause.TopicID && r.partition >= l.First && r.partition < l.End
 }
 
 // legacy compares what a coordinator of Kafka 4.0 recorded of the topics that
@@ -48,39 +61,36 @@ func subscribed(g *groups.Group, name string) *groups.SubscribedTopic {
 
 func (x *extractor) compareLegacy(name string, a, b *groups.SubscribedTopic, proof Evidence) {
 	c := Cause{Kind: Metadata, Topic: name}
-	var made func(*source) bool
+	var step legacyStep
 	switch {
 	case a == nil && b == nil, a != nil && b != nil && *a == *b:
 		return
 	case a == nil:
 		c.Field, c.TopicID, c.After = FieldTopic, b.TopicID, []string{name}
 		c.Summary = fmt.Sprintf("topic %s was created", name)
-		made = func(r *source) bool { return r.record == topicRecord && r.id == b.TopicID }
+		step.Created = b.TopicID
 	case b == nil:
 		c.Field, c.TopicID, c.Before = FieldTopic, a.TopicID, []string{name}
 		c.Summary = fmt.Sprintf("topic %s was deleted", name)
-		made = func(r *source) bool { return r.record == removeTopic && r.id == a.TopicID }
+		step.Removed = a.TopicID
 	case a.TopicID != b.TopicID:
 		c.Field, c.TopicID, c.Before, c.After = FieldID, b.TopicID, []string{a.TopicID.String()}, []string{b.TopicID.String()}
 		c.Summary = fmt.Sprintf("topic %s was deleted, and created again", name)
-		made = func(r *source) bool {
-			return r.record == removeTopic && r.id == a.TopicID || r.record == topicRecord && r.id == b.TopicID
-		}
+		step.Removed, step.Created = a.TopicID, b.TopicID
 	default:
 		c.Field, c.TopicID, c.Before, c.After = FieldPartitions, b.TopicID, number(int(a.Partitions)), number(int(b.Partitions))
 		c.Summary = fmt.Sprintf("topic %s has %d partitions, no longer %d", name, b.Partitions, a.Partitions)
-		made = func(r *source) bool {
-			return r.id == b.TopicID && r.partition >= a.Partitions && r.partition < b.Partitions
-		}
+		step.First, step.End = a.Partitions, b.Partitions
 	}
-	x.b.legacy = append(x.b.legacy, legacyStep{cause: x.certain(c, proof, x.proof), made: made})
+	step.Cause = x.certain(c, proof, x.proof)
+	x.b.Legacy = append(x.b.Legacy, step)
 }
 
 // legacy adds the records of the metadata log.
 func (s *settlement) legacy() {
-	for i := range s.b.legacy {
-		step := &s.b.legacy[i]
-		c, n := step.cause, len(step.cause.Evidence)
+	for i := range s.b.Legacy {
+		step := &s.b.Legacy[i]
+		c, n := step.Cause, len(step.Cause.Evidence)
 		c.Evidence = slices.Clone(c.Evidence)
 		for j := range s.e.history.topic(c.Topic).sources {
 			if r := &s.e.history.topics[c.Topic].sources[j]; step.made(r) && s.within(r.time, r.offset, kafka.UnknownOffset) {

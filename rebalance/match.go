@@ -10,23 +10,23 @@ import (
 // evaluation is which hashes of its topics a coordinator last used for a
 // group.
 type evaluation struct {
-	at     kafka.Offset // the image that explained it
-	topics map[string]held
+	At     kafka.Offset // the image that explained it
+	Topics map[string]held
 }
 
 // held is a version, kept by value: its image need not be there any more.
 type held struct {
-	from   kafka.Offset
-	exists bool
-	hash   int64
+	From   kafka.Offset
+	Exists bool
+	Hash   int64
 }
 
 // question is a stored hash that an image is to explain.
 type question struct {
-	topics    []string // sorted
-	hash      int64
-	time      int64
-	partition int32
+	Topics    []string // sorted
+	Hash      int64
+	Time      int64
+	Partition int32
 	after     *evaluation // nil: the first one that is known
 }
 
@@ -74,8 +74,8 @@ func (h *history) explain(q question) (match, finding) {
 	if h.image.Provenance().Offset < 0 {
 		return match{}, undecided // nothing was read, and it may begin with a snapshot
 	}
-	s := &search{h: h, q: q, low: make([]int, len(q.topics)), fresh: make([]int, len(q.topics)), trial: make([]int, len(q.topics))}
-	for _, name := range q.topics {
+	s := &search{h: h, q: q, low: make([]int, len(q.Topics)), fresh: make([]int, len(q.Topics)), trial: make([]int, len(q.Topics))}
+	for _, name := range q.Topics {
 		s.versions = append(s.versions, h.versionsOf(name))
 	}
 	base, known := s.placeBase()
@@ -103,9 +103,9 @@ func (s *search) placeBase() (at kafka.Offset, known bool) {
 	if s.q.after == nil {
 		return at, false
 	}
-	at, known = max(at, s.q.after.at), true
-	for i, name := range s.q.topics {
-		was, ok := s.q.after.topics[name]
+	at, known = max(at, s.q.after.At), true
+	for i, name := range s.q.Topics {
+		was, ok := s.q.after.Topics[name]
 		if !ok {
 			s.low[i] = inEffect(s.versions[i], at)
 			continue
@@ -121,8 +121,8 @@ func (s *search) placeBase() (at kafka.Offset, known bool) {
 func locate(versions []version, was held) (int, bool) {
 	for i := range versions {
 		v := &versions[i]
-		there := v.from.Offset == was.from || i == 0 && v.from.Offset > was.from
-		if there && v.exists == was.exists && v.hash == was.hash {
+		there := v.from.Offset == was.From || i == 0 && v.from.Offset > was.From
+		if there && v.exists == was.Exists && v.hash == was.Hash {
 			return i, true
 		}
 	}
@@ -136,7 +136,7 @@ func (s *search) candidates(base kafka.Offset) []kafka.Offset {
 	for _, versions := range s.versions {
 		for i := range versions {
 			from := versions[i].from
-			if from.Offset > base && from.AppendTime <= s.q.time+Skew {
+			if from.Offset > base && from.AppendTime <= s.q.Time+Skew {
 				at = append(at, from.Offset)
 			}
 		}
@@ -173,7 +173,7 @@ func (s *search) try(at kafka.Offset) bool {
 // the group was not evaluated with, any may be cached.
 func (s *search) oldest(i int) int {
 	if s.q.after != nil {
-		if _, ok := s.q.after.topics[s.q.topics[i]]; ok {
+		if _, ok := s.q.after.Topics[s.q.Topics[i]]; ok {
 			return s.low[i]
 		}
 	}
@@ -183,8 +183,8 @@ func (s *search) oldest(i int) int {
 // tryCached tries the versions of when each topic was last dropped from the
 // cache.
 func (s *search) tryCached(at kafka.Offset) bool {
-	for i, name := range s.q.topics {
-		dropped := s.h.dropped(name, s.q.partition, at)
+	for i, name := range s.q.Topics {
+		dropped := s.h.dropped(name, s.q.Partition, at)
 		s.trial[i] = min(max(inEffect(s.versions[i], dropped), s.low[i]), s.fresh[i])
 	}
 	return s.hits()
@@ -218,14 +218,14 @@ func (s *search) next() bool {
 
 func (s *search) hits() bool {
 	s.tries++
-	return s.tries <= maxMixes && s.groupHash(s.trial) == s.q.hash
+	return s.tries <= maxMixes && s.groupHash(s.trial) == s.q.Hash
 }
 
 func (s *search) groupHash(chosen []int) int64 {
 	s.named = s.named[:0]
 	for i, versions := range s.versions {
 		if v := &versions[chosen[i]]; v.exists {
-			s.named = append(s.named, topichash.NamedHash{Name: s.q.topics[i], Hash: v.hash})
+			s.named = append(s.named, topichash.NamedHash{Name: s.q.Topics[i], Hash: v.hash})
 		}
 	}
 	return s.h.hasher.Group(topichash.Kafka, s.named)
@@ -238,11 +238,11 @@ func (s *search) match(at kafka.Offset) match {
 // missed says why nothing was found.
 func (s *search) missed(known bool) finding {
 	switch {
-	case !s.h.passed(s.q.time):
+	case !s.h.passed(s.q.Time):
 		return undecided
 	case s.tries > maxMixes:
 		return tooMany
-	case s.q.time < s.h.start().AppendTime, s.q.after != nil && !known:
+	case s.q.Time < s.h.start().AppendTime, s.q.after != nil && !known:
 		return beforeHistory
 	}
 	return unexplained
@@ -267,10 +267,10 @@ func (h *history) dropped(name string, partition int32, at kafka.Offset) kafka.O
 
 // evaluation is what the match says of the coordinator's cache.
 func (m *match) evaluation(topics []string) *evaluation {
-	e := &evaluation{at: m.at, topics: make(map[string]held, len(topics))}
+	e := &evaluation{At: m.at, Topics: make(map[string]held, len(topics))}
 	for i, name := range topics {
 		v := &m.versions[i][m.chosen[i]]
-		e.topics[name] = held{from: v.from.Offset, exists: v.exists, hash: v.hash}
+		e.Topics[name] = held{From: v.from.Offset, Exists: v.exists, Hash: v.hash}
 	}
 	return e
 }

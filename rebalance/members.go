@@ -28,7 +28,7 @@ func (x *extractor) members() {
 		x.recorded(Cause{Kind: MemberJoined, Member: m.ID, Summary: memberName(m) + " joined"}, x.proofOf(kind, false, m.ID)...)
 	}
 	for _, m := range x.diff.left {
-		x.b.departures = append(x.b.departures, x.departure(m, x.proofOf(kind, true, m.ID)))
+		x.b.Departures = append(x.b.Departures, x.departure(m, x.proofOf(kind, true, m.ID)))
 	}
 	for _, c := range x.diff.changed {
 		was, is := c[0], c[1]
@@ -69,44 +69,48 @@ func memberName(m *groups.Member) string {
 
 // departure is a member that is gone. The log does not say why.
 type departure struct {
-	member *groups.Member
-	proof  []Evidence
-	// alive is the last time that a record proves the member alive, 0 for
+	Member string // its id
+	Name   string // in a sentence
+	Epoch  int32
+	// RebalanceTimeout in milliseconds, 0 if it has none.
+	RebalanceTimeout int64
+	Proof            []Evidence
+	// Alive is the last time that a record proves the member alive, 0 for
 	// never.
-	alive int64
-	// since is when the rebalance began in which it had yet to give up
+	Alive int64
+	// Since is when the rebalance began in which it had yet to give up
 	// partitions, 0 if there was none.
-	since int64
-	// session is its session timeout in milliseconds, 0: that of the group.
-	session int64
-	key     string // of the configuration of that
-	group   string
+	Since int64
+	// Session is its session timeout in milliseconds, 0: that of the group.
+	Session int64
+	Key     string // of the configuration of that
+	Group   string
 }
 
 // departure notes what is known of a member that is gone.
 func (x *extractor) departure(m *groups.Member, proof []Evidence) departure {
 	d := departure{
-		member: m, proof: proof, session: int64(m.SessionTimeoutMs),
-		group: x.op.group, key: x.op.after.Type.String() + ".session.timeout.ms",
+		Member: m.ID, Name: memberName(m), Epoch: m.Epoch, RebalanceTimeout: int64(m.RebalanceTimeoutMs), Proof: proof, Session: int64(m.SessionTimeoutMs),
+		Group: x.op.group, Key: x.op.after.Type.String() + ".session.timeout.ms",
 	}
 	for _, r := range x.track.rebalances {
 		for i := range r.Members {
 			if r.Members[i].MemberID != m.ID {
 				continue
 			}
-			d.alive = max(d.alive, r.Members[i].ReconciledAt)
+			d.Alive = max(d.Alive, r.Members[i].ReconciledAt)
 			// Only a heartbeat makes the coordinator compare: that of a group's
 			// only member was its own.
 			if r.Members[i].Joined || len(r.Members) == 1 {
-				d.alive = max(d.alive, r.StartedAt)
+				d.Alive = max(d.Alive, r.StartedAt)
 			}
 		}
 	}
 	if last := x.track.current(); last != nil && last.Open() &&
 		(m.State == groups.MemberUnrevokedPartitions || m.State == groups.MemberUnrevokedTasks) {
-		d.since = last.StartedAt
+		d.Since = last.StartedAt
 	}
-	d.alive = max(d.alive, x.lastCommit(m))
+	d.Alive = max(d.Alive, x.lastCommit(m))
 	return d
 }
 
@@ -139,37 +143,37 @@ const noRecord = "Kafka does not record whether a member left or timed out"
 // tells. The timeout, and when the coordinator began to count, are known once
 // the metadata log is past the bump.
 func (s *settlement) departures() {
-	for i := range s.b.departures {
+	for i := range s.b.Departures {
 		if !s.due {
 			s.open = true
 			return
 		}
-		d := &s.b.departures[i]
+		d := &s.b.Departures[i]
 		kind, reason := s.judge(d)
-		c := Cause{Kind: kind, Confidence: Likely, Reason: noRecord + reason, Member: d.member.ID, Partition: -1, Evidence: d.proof}
-		c.Summary = memberName(d.member) + " left"
+		c := Cause{Kind: kind, Confidence: Likely, Reason: noRecord + reason, Member: d.Member, Partition: -1, Evidence: d.Proof}
+		c.Summary = d.Name + " left"
 		if kind == MemberTimedOut {
-			c.Summary = memberName(d.member) + " timed out"
+			c.Summary = d.Name + " timed out"
 		}
 		s.causes = append(s.causes, c)
 	}
 }
 
 func (s *settlement) judge(d *departure) (Kind, string) {
-	session := d.session
+	session := d.Session
 	if session == 0 {
-		session = groupConfig(s.e.history.asOf(s.b.time).image, d.group, d.key, defaultSessionTimeout)
+		session = groupConfig(s.e.history.asOf(s.b.time).image, d.Group, d.Key, defaultSessionTimeout)
 	}
-	timeout, silent := seconds(session), s.b.time-d.alive
+	timeout, silent := seconds(session), s.b.time-d.Alive
 	switch {
-	case len(s.b.departures) > 1:
-		return MemberLeft, fmt.Sprintf("; %d members were removed at once, as an administrator does", len(s.b.departures))
-	case d.since > 0 && d.member.RebalanceTimeoutMs > 0 && s.b.time-d.since >= int64(d.member.RebalanceTimeoutMs):
-		return MemberTimedOut, "; it had not given up its partitions for " + seconds(s.b.time-d.since) +
-			", and the rebalance timeout is " + seconds(int64(d.member.RebalanceTimeoutMs))
-	case d.member.Epoch == staticAway:
+	case len(s.b.Departures) > 1:
+		return MemberLeft, fmt.Sprintf("; %d members were removed at once, as an administrator does", len(s.b.Departures))
+	case d.Since > 0 && d.RebalanceTimeout > 0 && s.b.time-d.Since >= d.RebalanceTimeout:
+		return MemberTimedOut, "; it had not given up its partitions for " + seconds(s.b.time-d.Since) +
+			", and the rebalance timeout is " + seconds(d.RebalanceTimeout)
+	case d.Epoch == staticAway:
 		return MemberTimedOut, "; it had left for a while, and did not come back within the session timeout of " + timeout
-	case d.alive == 0:
+	case d.Alive == 0:
 		return MemberLeft, "; no record shows when it was last alive"
 	case silent < session:
 		return MemberLeft, "; it was alive " + seconds(silent) + " before, and the session timeout is " + timeout
@@ -177,7 +181,7 @@ func (s *settlement) judge(d *departure) (Kind, string) {
 		return MemberTimedOut, "; the last sign of it is " + seconds(silent) + " old, and the session timeout is " + timeout
 	}
 	for _, e := range s.e.history.elections[s.b.id.Partition] {
-		if waited := s.b.time - e.time; e.time > d.alive && waited >= session && waited < session+slack(session) {
+		if waited := s.b.time - e.time; e.time > d.Alive && waited >= session && waited < session+slack(session) {
 			return MemberTimedOut, "; the coordinator moved " + seconds(waited) + " before, which starts the session timeout of " + timeout + " anew"
 		}
 	}

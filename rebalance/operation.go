@@ -154,6 +154,7 @@ type Partition struct {
 // Partition begins with a partition, whose records from next on are replayed
 // into the shard. The topic is __consumer_offsets.
 func (e *Explainer) Partition(topicID kafka.TopicID, shard *groups.Shard, next kafka.Offset) *Partition {
+	e.partitions[shard.Partition()] = struct{}{}
 	return &Partition{e: e, topicID: topicID, shard: shard, next: max(next, 0)}
 }
 

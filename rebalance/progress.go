@@ -85,8 +85,9 @@ func tasks(lists ...[]groups.TaskIDs) (out []groups.TopicPartitions) {
 func (e *Explainer) progress(p *Partition, op *operation) {
 	t := e.groups[op.group]
 	if r := op.find(record.TypeShareGroupStatePartitionMetadata, false, ""); r != nil {
-		t = e.track(op.group)
-		t.shareAt = evidence(p.shard.Partition(), r, op.timestamp)
+		t = e.track(p.shard.Partition(), op.group)
+		t.ShareAt = evidence(p.shard.Partition(), r, op.timestamp)
+		e.changed[op.group] = struct{}{}
 	}
 	if t == nil {
 		return

@@ -25,7 +25,7 @@ func (id ID) String() string {
 // Rebalance is one bump of a group's epoch and what came of it. It is shared
 // and must not be written to.
 type Rebalance struct {
-	ID    ID
+	ID    ID `cbor:"-"` // see rows.go, as of Members
 	Group string
 	Type  groups.Type
 	// Epoch is the group epoch that it brought; of a classic group, the
@@ -50,7 +50,7 @@ type Rebalance struct {
 	MoreCauses int
 	Hash       *Hash // nil where the type of group or the release has none
 	// Members are those before and after, sorted by id.
-	Members []Member
+	Members []Member `cbor:"-"`
 	// Moved is the number of partitions, of a streams group of active tasks,
 	// that are taken from one member and given to another.
 	Moved int

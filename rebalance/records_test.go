@@ -79,7 +79,7 @@ var recordTypes = map[string]func() (record.Key, record.Value){
 	},
 }
 
-func parseRecord(t *testing.T, line string) (key, value []byte) {
+func parseRecord(t testing.TB, line string) (key, value []byte) {
 	words := strings.Fields(line)
 	require.Contains(t, recordTypes, words[0], line)
 	k, v := recordTypes[words[0]]()
@@ -112,7 +112,7 @@ func parseRecord(t *testing.T, line string) (key, value []byte) {
 }
 
 // expandSubscriptions encodes what a classic consumer sends.
-func expandSubscriptions(t *testing.T, text string) string {
+func expandSubscriptions(t testing.TB, text string) string {
 	return subPattern.ReplaceAllStringFunc(text, func(m string) string {
 		var v record.ConsumerProtocolSubscription
 		v.GenerationID, v.Topics = -1, strings.Fields(subPattern.FindStringSubmatch(m)[1])

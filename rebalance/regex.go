@@ -12,12 +12,12 @@ import (
 // regexStep is a regular expression that was resolved to other topics. The
 // metadata log says why: the record has the offset of the image that was used.
 type regexStep struct {
-	expression     string
-	topic          string // that it matches now, or does not any more
-	added          bool
-	first          bool         // it was not resolved before
-	after, version kafka.Offset // of the images of both resolutions
-	proof          []Evidence
+	Expression     string
+	Topic          string // that it matches now, or does not any more
+	Added          bool
+	First          bool         // it was not resolved before
+	After, Version kafka.Offset // of the images of both resolutions
+	Proof          []Evidence
 }
 
 // regexes finds what was resolved otherwise than before. A result comes from a
@@ -38,12 +38,12 @@ func (x *extractor) regexes() {
 			continue
 		}
 		step := regexStep{
-			expression: now.Expression, version: kafka.Offset(now.Version), first: true,
-			proof: []Evidence{evidence(x.partition, r, x.op.timestamp), x.proof},
+			Expression: now.Expression, Version: kafka.Offset(now.Version), First: true,
+			Proof: []Evidence{evidence(x.partition, r, x.op.timestamp), x.proof},
 		}
 		var before []string
 		if was := old[now.Expression]; was != nil {
-			before, step.after, step.first = was.Topics, kafka.Offset(was.Version), false
+			before, step.After, step.First = was.Topics, kafka.Offset(was.Version), false
 		}
 		x.resolved(step, before, now.Topics)
 	}
@@ -52,9 +52,9 @@ func (x *extractor) regexes() {
 // resolved adds a step for each topic that differs; for one that was not
 // resolved before, one for all.
 func (x *extractor) resolved(step regexStep, before, after []string) {
-	if step.first {
+	if step.First {
 		if len(after) > 0 {
-			x.b.regexes = append(x.b.regexes, step)
+			x.b.Regexes = append(x.b.Regexes, step)
 		}
 		return
 	}
@@ -64,8 +64,8 @@ func (x *extractor) resolved(step regexStep, before, after []string) {
 	}{{after, before, true}, {before, after, false}} {
 		for _, name := range list.these {
 			if _, both := slices.BinarySearch(list.others, name); !both {
-				step.topic, step.added = name, list.added
-				x.b.regexes = append(x.b.regexes, step)
+				step.Topic, step.Added = name, list.added
+				x.b.Regexes = append(x.b.Regexes, step)
 			}
 		}
 	}
@@ -74,9 +74,9 @@ func (x *extractor) resolved(step regexStep, before, after []string) {
 // regexes says which records of the metadata log changed what regular
 // expressions match.
 func (s *settlement) regexes() {
-	for i := range s.b.regexes {
-		r := &s.b.regexes[i]
-		if s.e.offset() < r.version && !s.due {
+	for i := range s.b.Regexes {
+		r := &s.b.Regexes[i]
+		if s.e.offset() < r.Version && !s.due {
 			s.open = true
 			return
 		}
@@ -85,15 +85,15 @@ func (s *settlement) regexes() {
 }
 
 func (s *settlement) regex(r *regexStep) Cause {
-	c := Cause{Kind: RegexResolved, Confidence: Certain, Topic: r.topic, Partition: -1, Evidence: slices.Clone(r.proof)}
+	c := Cause{Kind: RegexResolved, Confidence: Certain, Topic: r.Topic, Partition: -1, Evidence: slices.Clone(r.Proof)}
 	switch {
-	case r.first:
-		c.Summary = fmt.Sprintf("the regular expression %s was resolved for the first time", r.expression)
+	case r.First:
+		c.Summary = fmt.Sprintf("the regular expression %s was resolved for the first time", r.Expression)
 		return c
-	case r.added:
-		c.Summary, c.After = fmt.Sprintf("the regular expression %s matches topic %s", r.expression, r.topic), []string{r.topic}
+	case r.Added:
+		c.Summary, c.After = fmt.Sprintf("the regular expression %s matches topic %s", r.Expression, r.Topic), []string{r.Topic}
 	default:
-		c.Summary, c.Before = fmt.Sprintf("the regular expression %s no longer matches topic %s", r.expression, r.topic), []string{r.topic}
+		c.Summary, c.Before = fmt.Sprintf("the regular expression %s no longer matches topic %s", r.Expression, r.Topic), []string{r.Topic}
 	}
 	b := s.birth(r)
 	if b == nil {
@@ -116,7 +116,7 @@ func (s *settlement) regex(r *regexStep) Cause {
 func (s *settlement) birth(r *regexStep) (last *birth) {
 	for i := range s.e.history.births {
 		b := &s.e.history.births[i]
-		if b.topic == r.topic && b.deleted != r.added && b.offset > r.after && b.offset <= r.version {
+		if b.topic == r.Topic && b.deleted != r.Added && b.offset > r.After && b.offset <= r.Version {
 			last = b
 		}
 	}
@@ -128,14 +128,14 @@ func (s *settlement) birth(r *regexStep) (last *birth) {
 func (s *settlement) resolution(r *regexStep, after *birth) *Trigger {
 	var made *birth
 	for i := range s.e.history.births {
-		if b := &s.e.history.births[i]; !b.deleted && b.offset > after.offset && b.offset <= r.version {
+		if b := &s.e.history.births[i]; !b.deleted && b.offset > after.offset && b.offset <= r.Version {
 			made = b
 			break
 		}
 	}
 	for i := range s.e.history.elections[s.b.id.Partition] {
 		e := &s.e.history.elections[s.b.id.Partition][i]
-		if e.offset > after.offset && e.offset <= r.version && (made == nil || e.offset < made.offset) {
+		if e.offset > after.offset && e.offset <= r.Version && (made == nil || e.offset < made.offset) {
 			return e.trigger()
 		}
 	}

@@ -51,7 +51,7 @@ type player struct {
 
 func newPlayer(l Limits) player {
 	p := player{image: image.Empty(), shard: groups.NewShard(0, groups.Options{})}
-	p.e = New(p.image, Options{ClusterID: "c", Limits: l})
+	p.e = New(p.image, Options{ClusterID: "c", Limits: l, Stored: true})
 	p.partition = p.e.Partition(topicID(9), p.shard, 0)
 	return p
 }
@@ -96,6 +96,7 @@ func TestStories(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return s.command(t, d) })
 		s.requireLaw(t)
 		s.requireLessCertain(t)
+		s.requireRestarts(t)
 	})
 }
 
@@ -136,7 +137,7 @@ func (s *story) command(t *testing.T, d *datadriven.TestData) string {
 	return ""
 }
 
-func (s *story) metadata(t *testing.T, snapshot bool, lines string) {
+func (s *story) metadata(t testing.TB, snapshot bool, lines string) {
 	e := event{metadata: true, snapshot: snapshot, at: s.now, first: s.next}
 	for line := range strings.Lines(lines) {
 		m, err := delta.ParseRecord(strings.TrimSpace(expandIDs(line)))
@@ -149,7 +150,7 @@ func (s *story) metadata(t *testing.T, snapshot bool, lines string) {
 	s.images = append(s.images, s.image)
 }
 
-func (s *story) groups(t *testing.T, lines string) {
+func (s *story) groups(t testing.TB, lines string) {
 	e := event{at: s.now}
 	for line := range strings.Lines(lines) {
 		r := groups.Record{Offset: s.offsets, Timestamp: s.now, ProducerID: -1}
@@ -177,7 +178,7 @@ func expandIDs(line string) string {
 
 // expandHashes computes the hash of topics, each in the newest image or in
 // that of an offset.
-func (s *story) expandHashes(t *testing.T, line string) string {
+func (s *story) expandHashes(t testing.TB, line string) string {
 	return hashPattern.ReplaceAllStringFunc(line, func(text string) string {
 		var named []topichash.NamedHash
 		for _, word := range strings.Fields(hashPattern.FindStringSubmatch(text)[1]) {

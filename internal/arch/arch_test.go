@@ -62,7 +62,7 @@ var layers = map[string]layer{
 	"groups":            {imports: []string{"groups/record", "topichash", "image", "delta", "internal/wire"}, pure: true},
 	"groups/offsetslog": {imports: []string{"internal/pause", "groups", "groups/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
 
-	"rebalance": {imports: []string{"groups", "groups/record", "topichash", "image", "delta"}, pure: true},
+	"rebalance": {imports: []string{"metadatalog/record", "groups", "groups/record", "topichash", "image", "delta"}, pure: true},
 	"store": {imports: []string{
 		"image", "delta", "topichash", "groups", "rebalance", "metadatalog/record", "groups/record", "internal/wire",
 	}},

@@ -214,6 +214,7 @@ func (d *onDisk) requireRestart() {
 func (d *onDisk) requireState(r *run) {
 	r.tick(d.law.end)
 	requireView(d.t, d.law.ref.p.View(), r.p.View(), d.where())
+	requireRebalances(d.t, d.law.ref, r, d.where())
 	want, got := d.law.ref.p.state, r.p.state
 	for number, sh := range want.shards {
 		require.True(d.t, sh.Equal(got.shards[number].Shard), "%s: partition %d: %v\n%v", d.where(), number, sh, got.shards[number])

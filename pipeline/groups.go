@@ -5,6 +5,7 @@ import (
 
 	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/groups/offsetslog"
+	"github.com/kraftside/kraftside/internal/kafka"
 )
 
 // GroupsSink returns the entrance of __consumer_offsets.
@@ -95,7 +96,11 @@ func (s *state) resume(partition int32) offsetslog.Position {
 			// The store has stopped. What is known stays; what is not, is read
 			// from its start.
 		case stored != nil:
+			known := sh != nil && sh.bumps.Whole()
 			sh = s.putShard(stored)
+			if !known {
+				_ = s.restoreRebalances(sh) // after an error the store has stopped
+			}
 			s.markShard(partition)
 		case sh != nil:
 			sh.again = true
@@ -123,15 +128,21 @@ func (s *state) lags(partition int32) bool {
 func (s *state) start(start *offsetslog.Start) {
 	sh := s.shards[start.Partition]
 	if sh == nil || start.StartsOver() {
+		known := kafka.Offset(0)
 		if sh != nil && !sh.again {
-			s.dropShard(start.Partition) // what is known of it is void
+			known = s.voidShard(sh, start.Reason)
 		}
+		whole := sh != nil && sh.bumps.Whole()
 		sh = s.startShard(start.Partition)
+		sh.explained = max(sh.explained, known)
+		if !whole && s.Store != nil {
+			_ = s.restoreRebalances(sh) // after an error the store has stopped
+		}
 	}
 	sh.at.TopicID, sh.at.Offset = start.TopicID, start.Offset
 	next := start.Offset
 	if start.StartsOver() {
-		next = 0 // what comes before the first record was compacted away
+		next = sh.explained // what comes before the first record was compacted away
 	}
 	sh.bumps = s.explainer.Partition(start.TopicID, sh.Shard, next)
 	sh.progress.Loading = true
@@ -152,13 +163,15 @@ func (s *state) startShard(partition int32) *shard {
 // dropShard forgets a partition. The store keeps its rows, for the case that
 // it comes back.
 func (s *state) dropShard(partition int32) {
-	sh := s.shards[partition]
-	if sh == nil {
-		return
+	if s.shards[partition] != nil {
+		s.removeShard(partition)
+		s.explainer.Forget(partition)
 	}
-	s.held = append(s.held, sh.SubscribedTopics()...)
+}
+
+func (s *state) removeShard(partition int32) {
+	s.held = append(s.held, s.shards[partition].SubscribedTopics()...)
 	s.markShard(partition)
-	s.explainer.Forget(partition)
 	delete(s.shards, partition)
 	s.published = false
 }
@@ -170,11 +183,13 @@ func (s *state) replay(sh *shard, b *offsetslog.Batch) {
 		switch {
 		case e.Offset < sh.at.Offset:
 		case e.End != offsetslog.NoEnd:
-			sh.bumps.Pass(e.Offset)
+			if e.Offset >= sh.explained {
+				sh.bumps.Pass(e.Offset)
+			}
 			s.note(sh, sh.EndTransaction(e.ProducerID, e.End == offsetslog.Commit))
 		default:
 			s.stats.GroupRecords++
-			if e.Offset >= sh.checked {
+			if e.Offset >= sh.explained {
 				sh.bumps.Before(&e.Record)
 			}
 			o := sh.Replay(&e.Record)

@@ -15,6 +15,7 @@ func (s *state) endOfSlice() {
 	changed := s.cache.TakeChanged()
 	s.noteTouched(changed)
 	s.noteRebalances()
+	defer s.tellRebalances()
 	if s.Store == nil {
 		return
 	}
@@ -26,18 +27,6 @@ func (s *state) endOfSlice() {
 	}
 	if s.Store.Recoverable() {
 		s.rebuild()
-	}
-}
-
-// noteRebalances keeps the rebalances for views.
-func (s *state) noteRebalances() {
-	for _, group := range s.explainer.TakeChanged() {
-		s.published = false
-		if list := s.explainer.Group(group); len(list) > 0 {
-			s.rebalances.Set(group, list)
-		} else {
-			s.rebalances.Delete(group)
-		}
 	}
 }
 
@@ -64,7 +53,7 @@ func (s *state) rebuild() {
 }
 
 func (s *state) rewrite() (*store.Warning, error) {
-	return s.Store.Rebuild(store.State{Image: s.loader.Image(), Model: s.modelRows, Hashes: s.hashRecords})
+	return s.Store.Rebuild(store.State{Image: s.loader.Image(), Model: s.modelRows, Hashes: s.hashRecords, Rebalances: s.explainer.AllRows()})
 }
 
 // giveUp has a store set aside that is damaged, so that the next start finds

@@ -57,7 +57,8 @@ type Options struct {
 	OnCheck func(Check)
 	// OnRebalance is told, under the writer's turn, of every new state of a
 	// rebalance: that it began, that its causes are settled, how far its
-	// members are. It may be nil.
+	// members are. With a store, each is told once it is durable. It may be
+	// nil.
 	OnRebalance func(*rebalance.Rebalance)
 	// OnRebuilt is told, under the writer's turn, that the store holds the
 	// state again after it had stopped, and what it had to give up: the
@@ -134,6 +135,7 @@ func (p *Pipeline) SetClusterID(id string) error {
 	defer p.mu.Unlock()
 	p.state.explainer.SetClusterID(id)
 	p.state.noteRebalances()
+	p.state.tellRebalances()
 	p.publish()
 	if p.state.Store == nil {
 		return nil
@@ -151,12 +153,15 @@ func (p *Pipeline) Finish() {
 	})
 }
 
-// Flush makes everything so far durable.
+// Flush makes everything so far durable, and tells what waited for that.
 func (p *Pipeline) Flush() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state.Store == nil {
 		return nil
 	}
-	return p.state.Store.Flush()
+	err := p.state.Store.Flush()
+	p.state.tellRebalances()
+	p.publish()
+	return err
 }

@@ -12,7 +12,8 @@ import (
 // knows all that one knows which was never stopped, and reads nothing again.
 func TestRestart(t *testing.T) {
 	s := tellStory(t)
-	views := s.views(t)
+	views, last := s.views(t), startRun(t, s, nil)
+	last.catchUp(len(s.events))
 	for n := 1; n <= len(s.events); n++ {
 		fs, where := vfs.NewMem(), fmt.Sprintf("after %d events", n)
 		st, _ := openStore(t, fs)
@@ -30,6 +31,9 @@ func TestRestart(t *testing.T) {
 			require.Empty(t, again.told, where)
 			requireView(t, views[n-1], again.p.View(), where)
 			require.Zero(t, again.p.Stats().GroupRecords, where)
+			if n == len(s.events) {
+				requireRebalances(t, last, again, where)
+			}
 			require.NoError(t, st.Close(), where)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/kraftside/kraftside/groups/offsetslog"
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/rebalance"
 )
 
 // restoredState goes on from what the store holds. After an error the store has
@@ -36,13 +37,19 @@ func restoredState(o Options) (*state, error) {
 	if err := s.restoreCoordinators(model); err != nil {
 		return nil, o.Store.Condemn(err)
 	}
+	if err := o.Store.LoadRebalances(rebalance.HistoryPartition, s.explainer.RestoreHistory); err != nil {
+		return nil, err
+	}
 	for number := range held.Partitions {
 		sh, err := s.loadShard(number)
 		if err != nil {
 			return nil, err
 		}
-		s.putShard(sh)
+		if err := s.restoreRebalances(s.putShard(sh)); err != nil {
+			return nil, err
+		}
 	}
+	s.showRestored()
 	if err := s.restoreTopics(model); err != nil {
 		return nil, o.Store.Condemn(err)
 	}

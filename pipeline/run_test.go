@@ -17,6 +17,7 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/internal/recordbatch"
 	"github.com/kraftside/kraftside/metadatalog"
+	"github.com/kraftside/kraftside/rebalance"
 	"github.com/kraftside/kraftside/store"
 	"github.com/kraftside/kraftside/topichash"
 )
@@ -45,7 +46,7 @@ type run struct {
 // startRun starts a sidecar.
 func startRun(t *testing.T, s *story, st *store.Store) *run {
 	r := &run{t: t, story: s, store: st, next: map[int32]kafka.Offset{}, ends: map[int32]kafka.Offset{}}
-	p, lost := New(Options{Scope: All, NodeID: kafka.NoNode, Store: st, OnRebuilt: r.onRebuilt, OnCheck: r.onCheck})
+	p, lost := New(Options{Scope: All, NodeID: kafka.NoNode, ClusterID: "cluster-a", Store: st, OnRebuilt: r.onRebuilt, OnCheck: r.onCheck})
 	if lost != nil {
 		r.told = append(r.told, lost)
 	}
@@ -232,6 +233,27 @@ func requireShown(t *testing.T, want, got *View, where string) {
 		require.Equal(t, text(a), text(b), where)
 		require.Fail(t, "groups differ in what their text does not show", where)
 	}
+}
+
+// requireRebalances compares all that is known of rebalances. They are told once
+// they are durable.
+func requireRebalances(t *testing.T, want, got *run, where string) {
+	t.Helper()
+	require.NoError(t, got.p.Flush(), where)
+	a, b := rebalances(want.p.View()), rebalances(got.p.View())
+	require.NotEmpty(t, a)
+	if !reflect.DeepEqual(a, b) {
+		require.Equal(t, a, b, where)
+	}
+}
+
+func rebalances(v *View) map[string][]*rebalance.Rebalance {
+	all := map[string][]*rebalance.Rebalance{}
+	v.rebalances.Scan(func(group string, list []*rebalance.Rebalance) bool {
+		all[group] = list
+		return true
+	})
+	return all
 }
 
 func shown(v *View) (all []Group) {

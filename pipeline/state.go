@@ -45,6 +45,8 @@ type state struct {
 	touched *btree.Map[string, image.Provenance]
 	// rebalances of each group, newest first.
 	rebalances *btree.Map[string, []*rebalance.Rebalance]
+	states     []*rebalance.Rebalance // new ones of this slice
+	untold     []untold
 	progress   metadatalog.Progress
 	refused    error // why the metadata tail stands still
 	published  bool  // nothing changed since the last view
@@ -66,10 +68,11 @@ type shard struct {
 	// kept: the partition is read back to where it was before, and its groups
 	// are shown as they were then.
 	kept bool
-	// checked is how far the records were told to OnCheck, and to bumps: those
-	// before were read already.
-	checked kafka.Offset
-	release int16 // coordinatorSupports, as last looked at
+	// checked is how far the records were told to OnCheck, and explained how
+	// far to bumps: those before were read already.
+	checked   kafka.Offset
+	explained kafka.Offset
+	release   int16 // coordinatorSupports, as last looked at
 	// bumps takes the records for explaining them, beside the shard.
 	bumps *rebalance.Partition
 }
@@ -86,7 +89,6 @@ func newState(o Options, base *image.MetadataImage) *state {
 	s := &state{
 		Options:      o,
 		cache:        topichash.NewCache(topichash.Kafka, base),
-		explainer:    rebalance.New(base, rebalance.Options{ClusterID: o.ClusterID, OnChange: o.OnRebalance}),
 		shards:       make(map[int32]*shard),
 		coordinators: make(map[int32]coordinator),
 		dirty:        make(map[groupKey]struct{}),
@@ -97,8 +99,12 @@ func newState(o Options, base *image.MetadataImage) *state {
 		progress:     metadatalog.Progress{Leader: kafka.NoNode, HighWatermark: kafka.UnknownOffset},
 	}
 	if o.ClusterID == "" && o.Store != nil {
-		s.explainer.ClusterID = o.Store.ClusterID()
+		o.ClusterID = o.Store.ClusterID()
 	}
+	s.explainer = rebalance.New(base, rebalance.Options{
+		ClusterID: o.ClusterID, Stored: o.Store != nil,
+		OnChange: func(r *rebalance.Rebalance) { s.states = append(s.states, r) },
+	})
 	s.loader = loader.New(base, loader.Options{Unknown: o.Unknown, OnSkip: s.skipped, Publishers: []loader.Publisher{s}})
 	return s
 }
@@ -120,6 +126,7 @@ func (s *state) putShard(sh *shard) *shard {
 	}
 	if old != nil {
 		sh.hidden, sh.kept, sh.checked = old.hidden, !old.hidden, max(old.checked, old.at.Offset)
+		sh.explained = max(old.explained, sh.checked)
 		s.held = append(s.held, old.SubscribedTopics()...)
 	}
 	s.published = false

@@ -125,8 +125,8 @@ func (v *View) GroupsFrom(id string) func(yield func(*Group) bool) {
 }
 
 // Rebalances are those of a group that are kept, newest first, those of a group
-// that is gone among them. They are shared: do not change them. They are kept
-// in memory alone, so that they begin with the process.
+// that is gone among them, as far as they are durable. They are shared: do not
+// change them.
 func (v *View) Rebalances(group string) []*rebalance.Rebalance {
 	list, _ := v.rebalances.Get(group)
 	return list

@@ -59,8 +59,8 @@ type Explainer struct {
 	kept    []reference // in the order of their beginning
 	members int         // of those
 	removed []removal   // that TakeRows has yet to tell
-	// partitions are those that are followed.
-	partitions map[int32]struct{}
+	// partitions are those that are followed, false if their rows are lost.
+	partitions map[int32]bool
 }
 
 // reference is a rebalance that is kept.
@@ -105,7 +105,7 @@ func New(base *image.MetadataImage, o Options) *Explainer {
 	}
 	return &Explainer{
 		Options: o, history: newHistory(base, o.Limits, o.Stored),
-		groups: make(map[string]*track), changed: make(map[string]struct{}), partitions: make(map[int32]struct{}),
+		groups: make(map[string]*track), changed: make(map[string]struct{}), partitions: make(map[int32]bool),
 	}
 }
 
@@ -170,7 +170,7 @@ func (e *Explainer) add(t *track, r *Rebalance) {
 	t.own = r
 	e.keep(r)
 	if len(t.rebalances) > e.Limits.PerGroup {
-		e.removed = append(e.removed, removal{t.partition, t.rebalances[0].ID.Offset, ""})
+		e.remove(removal{t.partition, t.rebalances[0].ID.Offset, ""})
 		t.rebalances = slices.Delete(t.rebalances, 0, 1) // what refers to it finds nothing
 	}
 	e.trim()
@@ -207,13 +207,13 @@ func (e *Explainer) drop(r *reference) {
 		return
 	}
 	if i := t.index(r.id); i >= 0 {
-		e.removed = append(e.removed, removal{t.partition, r.id.Offset, ""})
+		e.remove(removal{t.partition, r.id.Offset, ""})
 		t.rebalances = slices.Delete(t.rebalances, i, i+1)
 		e.changed[r.group] = struct{}{}
 	}
 	if len(t.rebalances)+len(t.bumps) == 0 {
 		delete(e.groups, r.group)
-		e.removed = append(e.removed, removal{partition: t.partition, track: r.group})
+		e.remove(removal{partition: t.partition, track: r.group})
 	}
 }
 

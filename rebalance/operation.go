@@ -154,7 +154,9 @@ type Partition struct {
 // Partition begins with a partition, whose records from next on are replayed
 // into the shard. The topic is __consumer_offsets.
 func (e *Explainer) Partition(topicID kafka.TopicID, shard *groups.Shard, next kafka.Offset) *Partition {
-	e.partitions[shard.Partition()] = struct{}{}
+	if _, known := e.partitions[shard.Partition()]; !known {
+		e.partitions[shard.Partition()] = true
+	}
 	return &Partition{e: e, topicID: topicID, shard: shard, next: max(next, 0)}
 }
 

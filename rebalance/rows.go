@@ -76,6 +76,12 @@ type removal struct {
 	track     string // empty: of the rebalance at the offset
 }
 
+func (e *Explainer) remove(r removal) {
+	if e.Stored {
+		e.removed = append(e.removed, r)
+	}
+}
+
 // TakeRows yields the rows that differ from those yielded before: of the
 // metadata log, and of groups, which TakeChanged returned. Only if Options say
 // so there are any.
@@ -101,7 +107,10 @@ func (e *Explainer) TakeRows(groups []string, yield func(Row)) {
 func (e *Explainer) AllRows() iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		more := true
-		for partition := range e.partitions {
+		for partition, whole := range e.partitions {
+			if !whole {
+				continue
+			}
 			more = more && yield(Row{Partition: partition, Members: true})
 		}
 		e.removed = nil
@@ -163,22 +172,32 @@ func identical[E any](a, b []E) bool {
 // ErrRow is what Restore wraps: a row is not one that TakeRows gave out.
 var ErrRow = errors.New("not a row of the rebalances")
 
-// Restore takes back the rows of a partition, in the order of their keys; the
-// shard is to be as it was when they were the newest, or as it was before. The
-// partition must not have been followed before, or have been forgotten. After
-// an error nothing is known of it.
+// Restore takes back the rows of a partition, in the order of their keys, in the
+// place of what is known of it; the shard is to be as it was when they were the
+// newest, or as it was before. After an error they are lost, see Lost.
 func (p *Partition) Restore(rows iter.Seq2[[]byte, []byte]) error {
+	p.Lost()
 	r := restoring{p: p, tracks: make(map[string]*track)}
 	for key, value := range rows {
 		if err := r.row(key, value); err != nil {
-			p.e.Forget(p.shard.Partition())
-			p.e.partitions[p.shard.Partition()] = struct{}{}
+			p.Lost()
 			return fmt.Errorf("restore the row %.60q of partition %d: %w", key, p.shard.Partition(), err)
 		}
 	}
 	r.finish()
+	p.e.partitions[p.shard.Partition()] = true
 	return nil
 }
+
+// Lost says that the rows of the partition cannot be had at present: what is
+// known of it is dropped, and AllRows leaves in place what may be there.
+func (p *Partition) Lost() {
+	p.e.Forget(p.shard.Partition())
+	p.e.partitions[p.shard.Partition()] = false
+}
+
+// Whole is false from Lost until Restore succeeds.
+func (p *Partition) Whole() bool { return p.e.partitions[p.shard.Partition()] }
 
 // restoring is a Restore under way.
 type restoring struct {

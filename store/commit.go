@@ -102,10 +102,13 @@ func (s *Store) handOver() {
 	p, after, row := s.pending, s.offsets(), s.metadata
 	s.pending = s.newPending()
 	s.progress = s.now
+	s.commits++
+	number := s.commits
 	s.putOffsets(&p)
 	s.write(p.batch, pebble.Sync, func() {
 		s.stored = row
 		s.durable.Store(after)
+		s.committed = number
 	})
 }
 

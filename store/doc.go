@@ -1,7 +1,7 @@
 // Package store keeps what a sidecar knows across a restart: the metadata
-// image, the rows of the groups, the hash model, and how far each log was read.
-// It is a directory with a Pebble database in it; docs/format/store.md gives
-// every byte.
+// image, the rows of the groups, the hash model, the rebalances, and how far
+// each log was read. It is a directory with a Pebble database in it;
+// docs/format/store.md gives every byte.
 //
 // # What is promised
 //

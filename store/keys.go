@@ -10,15 +10,16 @@ import (
 )
 
 // The first byte of a key says what the row is of. docs/format/store.md is the
-// specification. 'R' is left for the history of rebalances.
+// specification.
 const (
-	metaFamily    = 'M'
-	offsetsFamily = 'O'
-	imageFamily   = 'I'
-	groupsFamily  = 'G'
-	hashFamily    = 'H'
-	modelFamily   = 'T'
-	chainFamily   = 'C'
+	metaFamily       = 'M'
+	offsetsFamily    = 'O'
+	imageFamily      = 'I'
+	groupsFamily     = 'G'
+	hashFamily       = 'H'
+	modelFamily      = 'T'
+	rebalancesFamily = 'R'
+	chainFamily      = 'C'
 )
 
 var (

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/kraftside/kraftside/image"
+	"github.com/kraftside/kraftside/rebalance"
 )
 
 // State is what Rebuild writes: all that a store holds but for the groups.
@@ -14,6 +15,8 @@ type State struct {
 	Image  *image.MetadataImage
 	Model  iter.Seq2[string, []byte]
 	Hashes iter.Seq2[string, HashRecord]
+	// Rebalances begin with the removal of the rows that they replace.
+	Rebalances iter.Seq[rebalance.Row]
 }
 
 // Rebuild makes the store hold the state, so that persisting goes on. It is for
@@ -111,5 +114,8 @@ func (s *Store) replaceRows(state State) {
 	}
 	for group, h := range state.Hashes {
 		s.Hash(group, h)
+	}
+	for r := range state.Rebalances {
+		s.Rebalance(r)
 	}
 }

@@ -31,6 +31,8 @@ type Store struct {
 	partitions map[int32]*partition
 	generation uint32 // the highest that was used
 	batches    uint64 // the number of the last one that was written
+	commits    uint64 // that were begun since the store was opened
+	committed  uint64 // the last of them that is durable
 
 	ahead    *ahead // to be written before pending, or nil
 	pending  pending

@@ -20,6 +20,7 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/internal/wire"
 	"github.com/kraftside/kraftside/metadatalog/record"
+	"github.com/kraftside/kraftside/rebalance"
 	"github.com/kraftside/kraftside/topichash"
 )
 
@@ -33,6 +34,7 @@ type world struct {
 	partitions map[int32]*worldPartition
 	model      map[string][]byte
 	hashes     map[string]HashRecord
+	rebalances map[int32]map[string][]byte
 	now        time.Time
 	slice      int
 	store      *Store
@@ -47,6 +49,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	return &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), image: image.Empty(), now: start,
 		partitions: map[int32]*worldPartition{}, model: map[string][]byte{}, hashes: map[string]HashRecord{},
+		rebalances: map[int32]map[string][]byte{rebalance.HistoryPartition: {}, 0: {}, 255: {}},
 	}
 }
 
@@ -68,7 +71,7 @@ func memOptions(fs vfs.FS) Options {
 func (w *world) turn() {
 	w.slice++
 	for range 1 + w.rng.IntN(3) {
-		switch w.rng.IntN(10) {
+		switch w.rng.IntN(11) {
 		case 0, 1, 2, 3:
 			w.metadata(w.records(1 + w.rng.IntN(4)))
 		case 4:
@@ -79,6 +82,8 @@ func (w *world) turn() {
 			w.modelRow()
 		case 7:
 			w.start(1 + w.rng.Int32N(3))
+		case 8:
+			w.rebalance()
 		default:
 			w.group(w.rng.Int32N(4))
 		}
@@ -245,14 +250,60 @@ func (w *world) modelRow() {
 	w.store.Model(name, w.model[name])
 }
 
+// rebalance writes and removes rows, some with all that begin with the same.
+func (w *world) rebalance() {
+	number := []int32{rebalance.HistoryPartition, 0, 255}[w.rng.IntN(3)]
+	row := rebalance.Row{Partition: number, Key: []byte{'r', 0xff, byte(254 + w.rng.IntN(2))}}
+	if w.rng.IntN(3) > 0 {
+		row.Key = append(row.Key, byte(w.rng.IntN(2)))
+	}
+	switch w.rng.IntN(4) {
+	case 0:
+		row.Members = true
+	case 1:
+	default:
+		row.Value = fmt.Appendf(nil, "%d", w.rng.Uint64())
+	}
+	w.putRebalance(row)
+	w.store.Rebalance(row)
+}
+
+func (w *world) putRebalance(row rebalance.Row) {
+	rows := w.rebalances[row.Partition]
+	if row.Value != nil {
+		rows[string(row.Key)] = row.Value
+		return
+	}
+	maps.DeleteFunc(rows, func(key string, _ []byte) bool {
+		return key == string(row.Key) || row.Members && strings.HasPrefix(key, string(row.Key))
+	})
+}
+
 // state is for Rebuild.
 func (w *world) state() State {
-	return State{Image: w.image, Model: maps.All(w.model), Hashes: maps.All(w.hashes)}
+	return State{Image: w.image, Model: maps.All(w.model), Hashes: maps.All(w.hashes), Rebalances: w.rebalanceRows}
+}
+
+func (w *world) rebalanceRows(yield func(rebalance.Row) bool) {
+	for number, rows := range w.rebalances {
+		if !yield(rebalance.Row{Partition: number, Members: true}) {
+			return
+		}
+		for key, value := range rows {
+			if !yield(rebalance.Row{Partition: number, Key: []byte(key), Value: value}) {
+				return
+			}
+		}
+	}
 }
 
 // save keeps the world as it is now. The text is made only when it is needed.
 func (w *world) save() *world {
 	c := &world{image: w.image, model: maps.Clone(w.model), hashes: maps.Clone(w.hashes), partitions: map[int32]*worldPartition{}}
+	c.rebalances = map[int32]map[string][]byte{}
+	for number, rows := range w.rebalances {
+		c.rebalances[number] = maps.Clone(rows)
+	}
 	for number, p := range w.partitions {
 		c.partitions[number] = &worldPartition{p.at, maps.Clone(p.rows)}
 	}
@@ -268,6 +319,11 @@ func (w *world) dump() string {
 	}
 	for _, group := range slices.Sorted(maps.Keys(w.hashes)) {
 		fmt.Fprintf(&b, "hash %s = %+v\n", group, w.hashes[group])
+	}
+	for _, number := range slices.Sorted(maps.Keys(w.rebalances)) {
+		for _, key := range slices.Sorted(maps.Keys(w.rebalances[number])) {
+			fmt.Fprintf(&b, "rebalance %d %x = %s\n", number, key, w.rebalances[number][key])
+		}
 	}
 	for _, number := range slices.Sorted(maps.Keys(w.partitions)) {
 		p := w.partitions[number]
@@ -308,6 +364,17 @@ func load(t testing.TB, s *Store) (w *world, err error) {
 	}
 	if w.hashes, err = s.LoadHashes(); err != nil {
 		return w, err
+	}
+	for number := range w.rebalances {
+		err = s.LoadRebalances(number, func(rows iter.Seq2[[]byte, []byte]) error {
+			for key, value := range rows {
+				w.rebalances[number][string(key)] = slices.Clone(value)
+			}
+			return nil
+		})
+		if err != nil {
+			return w, err
+		}
 	}
 	for number := range s.Durable().Partitions {
 		p := &worldPartition{rows: map[string]groups.Row{}}

@@ -53,7 +53,16 @@ func (s *state) rebuild() {
 }
 
 func (s *state) rewrite() (*store.Warning, error) {
-	return s.Store.Rebuild(store.State{Image: s.loader.Image(), Model: s.modelRows, Hashes: s.hashRecords, Rebalances: s.explainer.AllRows()})
+	var whole []int32 // else there may be rows that nobody has read
+	for number, sh := range s.shards {
+		if sh.bumps.Whole() {
+			whole = append(whole, number)
+		}
+	}
+	return s.Store.Rebuild(store.State{
+		Image: s.loader.Image(), Model: s.modelRows, Hashes: s.hashRecords,
+		Rebalances: s.explainer.AllRows(), ExportsOf: whole, Exports: s.exportRows,
+	})
 }
 
 // giveUp has a store set aside that is damaged, so that the next start finds

@@ -60,6 +60,8 @@ type Options struct {
 	// members are. With a store, each is told once it is durable. It may be
 	// nil.
 	OnRebalance func(*rebalance.Rebalance)
+	// Exports say which rebalances Pending returns; nil: none.
+	Exports *Exports
 	// OnRebuilt is told, under the writer's turn, that the store holds the
 	// state again after it had stopped, and what it had to give up: the
 	// sources of groups must be started again, since the store lags behind

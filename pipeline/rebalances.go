@@ -67,7 +67,11 @@ func (s *state) tell(u *untold) {
 // was rebuilt. After an error the store has stopped, and it is to be tried again
 // when the store works.
 func (s *state) restoreRebalances(sh *shard) error {
-	if err := s.Store.LoadRebalances(sh.Partition(), sh.bumps.Restore); err != nil {
+	err := s.Store.LoadRebalances(sh.Partition(), sh.bumps.Restore)
+	if err == nil {
+		err = s.restoreOutbox(sh.Partition())
+	}
+	if err != nil {
 		sh.bumps.Lost()
 		return err
 	}

@@ -46,7 +46,7 @@ type run struct {
 // startRun starts a sidecar.
 func startRun(t *testing.T, s *story, st *store.Store) *run {
 	r := &run{t: t, story: s, store: st, next: map[int32]kafka.Offset{}, ends: map[int32]kafka.Offset{}}
-	p, lost := New(Options{Scope: All, NodeID: kafka.NoNode, ClusterID: "cluster-a", Store: st, OnRebuilt: r.onRebuilt, OnCheck: r.onCheck})
+	p, lost := New(Options{Scope: All, NodeID: kafka.NoNode, ClusterID: "cluster-a", Store: st, Exports: &Exports{SlowAfter: time.Hour}, OnRebuilt: r.onRebuilt, OnCheck: r.onCheck})
 	if lost != nil {
 		r.told = append(r.told, lost)
 	}
@@ -235,7 +235,8 @@ func requireShown(t *testing.T, want, got *View, where string) {
 	}
 }
 
-// requireRebalances compares all that is known of rebalances. They are told once
+// requireRebalances compares all that is known of rebalances, and which of them
+// are to be exported. They are told once
 // they are durable.
 func requireRebalances(t *testing.T, want, got *run, where string) {
 	t.Helper()
@@ -243,6 +244,9 @@ func requireRebalances(t *testing.T, want, got *run, where string) {
 	a, b := rebalances(want.p.View()), rebalances(got.p.View())
 	require.NotEmpty(t, a)
 	if !reflect.DeepEqual(a, b) {
+		require.Equal(t, a, b, where)
+	}
+	if a, b := want.p.Pending(1000), got.p.Pending(1000); !reflect.DeepEqual(a, b) {
 		require.Equal(t, a, b, where)
 	}
 }

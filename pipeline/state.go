@@ -47,6 +47,7 @@ type state struct {
 	rebalances *btree.Map[string, []*rebalance.Rebalance]
 	states     []*rebalance.Rebalance // new ones of this slice
 	untold     []untold
+	outbox     []*due // in the order in which they came
 	progress   metadatalog.Progress
 	refused    error // why the metadata tail stands still
 	published  bool  // nothing changed since the last view
@@ -102,7 +103,7 @@ func newState(o Options, base *image.MetadataImage) *state {
 		o.ClusterID = o.Store.ClusterID()
 	}
 	s.explainer = rebalance.New(base, rebalance.Options{
-		ClusterID: o.ClusterID, Stored: o.Store != nil,
+		ClusterID: o.ClusterID, Stored: o.Store != nil, OnBegin: s.onBegin,
 		OnChange: func(r *rebalance.Rebalance) { s.states = append(s.states, r) },
 	})
 	s.loader = loader.New(base, loader.Options{Unknown: o.Unknown, OnSkip: s.skipped, Publishers: []loader.Publisher{s}})

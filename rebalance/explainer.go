@@ -2,6 +2,7 @@ package rebalance
 
 import (
 	"container/heap"
+	"iter"
 	"maps"
 	"slices"
 
@@ -45,6 +46,9 @@ type Options struct {
 	// OnChange is told of every new state of a rebalance: it began, its causes
 	// were settled, a member reached the epoch, it is over. It may be nil.
 	OnChange func(*Rebalance)
+	// OnBegin is told of every rebalance that was not known, before OnChange.
+	// It may be nil.
+	OnBegin func(*Rebalance)
 	// Stored says that somebody takes the rows.
 	Stored bool
 }
@@ -138,6 +142,24 @@ func (e *Explainer) SetClusterID(id string) {
 	}
 }
 
+// Rebalances yields those of a partition, in no order. They must not be written
+// to.
+func (e *Explainer) Rebalances(partition int32) iter.Seq[*Rebalance] {
+	return func(yield func(*Rebalance) bool) {
+		for _, t := range e.groups {
+			if t.partition != partition {
+				continue
+			}
+			t.own = nil
+			for _, r := range t.rebalances {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Group returns the rebalances of a group that are kept, newest first.
 func (e *Explainer) Group(id string) []*Rebalance {
 	t := e.groups[id]
@@ -169,6 +191,9 @@ func (e *Explainer) add(t *track, r *Rebalance) {
 	t.rebalances = append(t.rebalances, r)
 	t.own = r
 	e.keep(r)
+	if e.OnBegin != nil {
+		e.OnBegin(r)
+	}
 	if len(t.rebalances) > e.Limits.PerGroup {
 		e.remove(removal{t.partition, t.rebalances[0].ID.Offset, ""})
 		t.rebalances = slices.Delete(t.rebalances, 0, 1) // what refers to it finds nothing

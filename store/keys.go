@@ -19,6 +19,7 @@ const (
 	hashFamily       = 'H'
 	modelFamily      = 'T'
 	rebalancesFamily = 'R'
+	exportsFamily    = 'X'
 	chainFamily      = 'C'
 )
 

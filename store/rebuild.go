@@ -17,6 +17,9 @@ type State struct {
 	Hashes iter.Seq2[string, HashRecord]
 	// Rebalances begin with the removal of the rows that they replace.
 	Rebalances iter.Seq[rebalance.Row]
+	// Exports replace those of the partitions that ExportsOf has.
+	ExportsOf []int32
+	Exports   iter.Seq2[ExportKey, ExportState]
 }
 
 // Rebuild makes the store hold the state, so that persisting goes on. It is for
@@ -117,5 +120,11 @@ func (s *Store) replaceRows(state State) {
 	}
 	for r := range state.Rebalances {
 		s.Rebalance(r)
+	}
+	for _, partition := range state.ExportsOf {
+		s.pending.batch.removeRange(beginningWith(exportsKey(partition)))
+	}
+	for k, state := range state.Exports {
+		s.Export(k, state)
 	}
 }

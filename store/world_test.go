@@ -35,6 +35,7 @@ type world struct {
 	model      map[string][]byte
 	hashes     map[string]HashRecord
 	rebalances map[int32]map[string][]byte
+	exports    map[ExportKey]ExportState
 	now        time.Time
 	slice      int
 	store      *Store
@@ -49,7 +50,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	return &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), image: image.Empty(), now: start,
 		partitions: map[int32]*worldPartition{}, model: map[string][]byte{}, hashes: map[string]HashRecord{},
-		rebalances: map[int32]map[string][]byte{rebalance.HistoryPartition: {}, 0: {}, 255: {}},
+		rebalances: map[int32]map[string][]byte{rebalance.HistoryPartition: {}, 0: {}, 255: {}}, exports: map[ExportKey]ExportState{},
 	}
 }
 
@@ -84,6 +85,7 @@ func (w *world) turn() {
 			w.start(1 + w.rng.Int32N(3))
 		case 8:
 			w.rebalance()
+			w.export()
 		default:
 			w.group(w.rng.Int32N(4))
 		}
@@ -268,6 +270,15 @@ func (w *world) rebalance() {
 	w.store.Rebalance(row)
 }
 
+func (w *world) export() {
+	k, state := ExportKey{w.rng.Int32N(2), kafka.Offset(w.rng.IntN(3))}, ExportState(w.rng.IntN(3))
+	w.exports[k] = state
+	if state == 0 {
+		delete(w.exports, k)
+	}
+	w.store.Export(k, state)
+}
+
 func (w *world) putRebalance(row rebalance.Row) {
 	rows := w.rebalances[row.Partition]
 	if row.Value != nil {
@@ -281,7 +292,7 @@ func (w *world) putRebalance(row rebalance.Row) {
 
 // state is for Rebuild.
 func (w *world) state() State {
-	return State{Image: w.image, Model: maps.All(w.model), Hashes: maps.All(w.hashes), Rebalances: w.rebalanceRows}
+	return State{Image: w.image, Model: maps.All(w.model), Hashes: maps.All(w.hashes), Rebalances: w.rebalanceRows, ExportsOf: []int32{0, 1}, Exports: maps.All(w.exports)}
 }
 
 func (w *world) rebalanceRows(yield func(rebalance.Row) bool) {
@@ -300,7 +311,7 @@ func (w *world) rebalanceRows(yield func(rebalance.Row) bool) {
 // save keeps the world as it is now. The text is made only when it is needed.
 func (w *world) save() *world {
 	c := &world{image: w.image, model: maps.Clone(w.model), hashes: maps.Clone(w.hashes), partitions: map[int32]*worldPartition{}}
-	c.rebalances = map[int32]map[string][]byte{}
+	c.rebalances, c.exports = map[int32]map[string][]byte{}, maps.Clone(w.exports)
 	for number, rows := range w.rebalances {
 		c.rebalances[number] = maps.Clone(rows)
 	}
@@ -320,6 +331,7 @@ func (w *world) dump() string {
 	for _, group := range slices.Sorted(maps.Keys(w.hashes)) {
 		fmt.Fprintf(&b, "hash %s = %+v\n", group, w.hashes[group])
 	}
+	fmt.Fprintln(&b, "exports", w.exports)
 	for _, number := range slices.Sorted(maps.Keys(w.rebalances)) {
 		for _, key := range slices.Sorted(maps.Keys(w.rebalances[number])) {
 			fmt.Fprintf(&b, "rebalance %d %x = %s\n", number, key, w.rebalances[number][key])
@@ -364,6 +376,13 @@ func load(t testing.TB, s *Store) (w *world, err error) {
 	}
 	if w.hashes, err = s.LoadHashes(); err != nil {
 		return w, err
+	}
+	for number := range int32(2) {
+		exports, err := s.LoadExports(number)
+		if err != nil {
+			return w, err
+		}
+		maps.Copy(w.exports, exports)
 	}
 	for number := range w.rebalances {
 		err = s.LoadRebalances(number, func(rows iter.Seq2[[]byte, []byte]) error {

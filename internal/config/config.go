@@ -14,6 +14,7 @@ package config
 
 import (
 	"errors"
+	"time"
 
 	"github.com/kraftside/kraftside/internal/kafka"
 )
@@ -35,6 +36,7 @@ type Config struct {
 	Store       Store
 	HTTP        HTTP
 	Peers       Peers
+	Telemetry   Telemetry
 	Log         Log
 }
 
@@ -47,11 +49,12 @@ func Default() *Config {
 		Controllers: Security{
 			TLS: TLS{Enabled: Auto}, SASL: SASL{Mechanism: Inherit},
 		},
-		Groups:  Groups{MaxBytesPerSecond: 10 * MiB},
-		Offsets: Offsets{Source: OffsetsKafka},
-		Store:   Store{MaxBytes: 512 * MiB, MinFree: 64 * MiB, OnMismatch: SetAside},
-		HTTP:    HTTP{Listen: ":9464"},
-		Log:     Log{Level: "info", Format: "text"},
+		Groups:    Groups{MaxBytesPerSecond: 10 * MiB},
+		Offsets:   Offsets{Source: OffsetsKafka},
+		Store:     Store{MaxBytes: 512 * MiB, MinFree: 64 * MiB, OnMismatch: SetAside},
+		HTTP:      HTTP{Listen: ":9464"},
+		Telemetry: Telemetry{SlowAfter: time.Minute, OTLP: OTLP{MaxAge: time.Hour}},
+		Log:       Log{Level: "info", Format: "text"},
 	}
 }
 
@@ -79,6 +82,7 @@ func (c *Config) sections() []section {
 		{"http", "The HTTP server. `/healthz`, `/readyz` and `/metrics` are for anyone who can reach it. The rest is for the same " +
 			"host, unless one of the settings below opens it.", c.HTTP.settings()},
 		{"peers", "The other sidecars of the cluster, which are asked so that one answer is the whole cluster's.", c.Peers.settings()},
+		{"telemetry", "What is told of rebalances: see [metrics.md](metrics.md) and [traces.md](traces.md).", c.Telemetry.settings()},
 		{"log", "What the process says of itself, on standard error.", c.Log.settings()},
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -84,4 +85,11 @@ func peerTemplate(s string) bool {
 	}
 	filled := strings.NewReplacer("{host}", "h", "{id}", "1").Replace(s)
 	return filled != s && !strings.ContainsAny(filled, "{}") && (hostPort(filled) || hostPort(filled+":1"))
+}
+
+// otlpEndpoint says whether s is empty, or a URL that gives no secret away.
+func otlpEndpoint(s string) bool {
+	u, err := url.Parse(s)
+	return s == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
+		u.RawQuery == "" && u.Fragment == "" && (u.Port() == "" || portNumber(u.Port(), 1))
 }

@@ -74,6 +74,7 @@ var samples = map[string][2]string{
 	"HOST:PORT,…": {"a:1,[::1]:65535", "b:9"}, "[ID@]HOST:PORT,…": {"1@a:1,b:2", "c:3"}, "DIR,…": {"/a,/b", "/c"},
 	"[HOST]:PORT": {":0", "h:9464"}, "HOST[:PORT]": {"{host}:1", "s-{id}.x"},
 	"SIZE": {"3MiB", "1000000"}, "SECRET": {"s1", "s2"},
+	"URL": {"http://h:4317", "https://h/base"}, "DURATION": {"1m30s", "2h"},
 }
 
 func sample(v value, n int) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -46,6 +47,7 @@ type scalar[T any] struct {
 	short  string // the form
 	want   string // what a text must be, for errors; "" is the form
 	raw    bool   // YAML needs no quotes, whatever the value is
+	quiet  bool   // what is wrong may hold a secret, and is not repeated
 }
 
 func (s *scalar[T]) set(texts []string) error {
@@ -57,7 +59,10 @@ func (s *scalar[T]) set(texts []string) error {
 		return fmt.Errorf("is a list; want %s", want)
 	}
 	v, ok := s.parse(texts[0])
-	if !ok {
+	switch {
+	case !ok && s.quiet:
+		return fmt.Errorf("is something else; want %s", want)
+	case !ok:
 		return fmt.Errorf("is %q; want %s", texts[0], want)
 	}
 	*s.target = v
@@ -82,6 +87,14 @@ func checked(target *string, short, want string, check func(string) bool) value 
 	return &scalar[string]{
 		target: target, short: short, want: want,
 		parse:  func(s string) (string, bool) { return s, check(s) },
+		format: func(s string) string { return s },
+	}
+}
+
+func endpoint(target *string) value {
+	return &scalar[string]{
+		target: target, short: "URL", want: "http://HOST:PORT or https://HOST:PORT, without a user", quiet: true,
+		parse:  func(s string) (string, bool) { return s, otlpEndpoint(s) },
 		format: func(s string) string { return s },
 	}
 }
@@ -121,6 +134,29 @@ func size(target *Bytes) value {
 		target: target, short: "SIZE", want: "a size such as 10MiB, 1GB or 4096", raw: true,
 		parse: parseBytes, format: Bytes.String,
 	}
+}
+
+func duration(target *time.Duration) value {
+	return &scalar[time.Duration]{
+		target: target, short: "DURATION", want: "a duration such as 90s, 5m or 1h30m",
+		parse: func(s string) (time.Duration, bool) {
+			d, err := time.ParseDuration(s)
+			return d, err == nil && d >= 0
+		},
+		format: durationText,
+	}
+}
+
+// durationText leaves out what is zero, as people write it.
+func durationText(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 func node(target *kafka.NodeID) value {

@@ -17,8 +17,9 @@ type instrument struct {
 	description string
 }
 
-// observed are the metrics that are read when somebody asks; counted those that
-// are counted as it happens. docs/metrics.md lists them, held to this by a test.
+// observed are the metrics that are read when somebody asks; counted and
+// timed are added to as it happens. docs/metrics.md lists them, held to this by
+// a test.
 var observed = []instrument{
 	{"kraftside.build.info", "", false, "1, with the version of kraftside and of Go."},
 	{"kraftside.cluster.info", "", false, "1, with what is known of the cluster and of this sidecar's place in it."},
@@ -50,6 +51,13 @@ var observed = []instrument{
 	{"kraftside.topic_hash.evictions", "", true, "Topic hashes dropped because a metadata record named the topic."},
 	{"kraftside.topic_hash.recomputations", "", true, "Topic hashes computed."},
 
+	{"kraftside.rebalances.open", "", false, "Rebalances of this sidecar's groups that are not over."},
+	{"kraftside.rebalances.oldest", "s", false, "Age of the oldest of them; 0 if there is none."},
+	{"kraftside.rebalance.open", "s", false, "Age of a rebalance that is not over after telemetry.slow-after, by group: the 50 oldest at most."},
+	{"kraftside.group.bumps", "", false, "Rebalances of a group in the last 15 minutes, by group: the 50 with most at most, none with less than 5."},
+	{"kraftside.otlp.pending", "", false, "Rebalances that the exporter has before it: 64 at most, then there are more. Absent if nothing is exported."},
+	{"kraftside.otlp.oldest", "s", false, "For how long the oldest of them has been tried; 0 if there is none. Absent if nothing is exported."},
+
 	{"kraftside.store", "By", false, "Size of the store's files at the last commit."},
 	{"kraftside.store.persisting", "", false, "1 while the store is written, 0 while something keeps it from that."},
 }
@@ -57,7 +65,17 @@ var observed = []instrument{
 var counted = []instrument{
 	{"kraftside.kafka.requests", "", true, "Requests to Kafka, by kind of server, API and error of the connection."},
 	{"kraftside.kafka.connects", "", true, "Connections to Kafka that were tried, logins included."},
+	{"kraftside.rebalances", "", true, "Rebalances that were explained, by the kind of the deciding cause."},
+	{"kraftside.otlp.requests", "", true, "Requests to receivers of OTLP, by what became of them."},
 }
+
+var timed = []instrument{
+	{"kraftside.rebalance.duration", "s", false, "From the bump of the group's epoch until its last member had reached it."},
+}
+
+// durationBounds are what a rebalance may take: a heartbeat, a session timeout,
+// a rebalance timeout.
+var durationBounds = []float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800}
 
 // observer takes the value of one observable instrument.
 type observer func(o metric.Observer, value float64, labels ...attribute.KeyValue)
@@ -71,12 +89,14 @@ func (m *Meter) register(meter metric.Meter) (err error) {
 		all = append(all, observable)
 		m.gauges[i.name] = observe
 	}
-	for i, to := range []*metric.Int64Counter{&m.requests, &m.connects} {
-		var failed error
+	var failed error
+	for i, to := range []*metric.Int64Counter{&m.requests, &m.connects, &m.rebalances, &m.exports} {
 		*to, failed = meter.Int64Counter(counted[i].name, metric.WithUnit(counted[i].unit), metric.WithDescription(counted[i].description))
 		err = errors.Join(err, failed)
 	}
-	if err != nil {
+	m.durations, failed = meter.Float64Histogram(timed[0].name, metric.WithUnit(timed[0].unit), metric.WithDescription(timed[0].description),
+		metric.WithExplicitBucketBoundaries(durationBounds...))
+	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
 	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {

@@ -1,11 +1,17 @@
-// Package telemetry says how the sidecar and the cluster stand in the form that
-// monitoring systems read: the metrics of docs/metrics.md, by OpenTelemetry,
-// served in the text formats of Prometheus and of OpenMetrics.
+// Package telemetry tells monitoring systems how the cluster and the sidecar
+// stand and what happened: the metrics of docs/metrics.md, each rebalance as a
+// trace and a log record as in docs/traces.md, by OpenTelemetry, and a line of
+// the log.
 //
 // Metrics are read from the newest view at the moment when somebody asks for
-// them, so that nothing runs between two scrapes; requests to Kafka alone are
-// counted as they happen. The number of series is bounded: no label holds a
-// group, a topic or a client.
+// them; what happens is counted as it does. The number of series is bounded: no
+// label holds a topic or a client, and groups are labels of two metrics alone,
+// which have 50 of them at most.
+//
+// A trace is a pure function of the rebalance and of settings that are the same
+// for all sidecars of a cluster. The exporter takes rebalances from an outbox
+// until they were accepted, so that each is sent at least once, and every time
+// as the same bytes.
 package telemetry
 
 import (
@@ -44,6 +50,11 @@ type Options struct {
 	Ready func() bool
 	// Store is how the store stands. Nil: there is none.
 	Store func() store.Status
+	// SlowAfter is how long a rebalance is open before its group is named.
+	SlowAfter time.Duration
+	// Backlog is how far an exporter is, see Exporter.Backlog. Nil: there is
+	// none.
+	Backlog func() (pending int, oldest time.Duration)
 	// Now is time.Now if nil.
 	Now func() time.Time
 }
@@ -56,6 +67,10 @@ type Meter struct {
 	gauges   map[string]observer
 	requests metric.Int64Counter
 	connects metric.Int64Counter
+
+	rebalances metric.Int64Counter
+	exports    metric.Int64Counter
+	durations  metric.Float64Histogram
 }
 
 // NewMeter returns a meter of its own: nothing is shared with others of the

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 	dto "github.com/prometheus/client_model/go"
@@ -40,6 +42,10 @@ func newMeter(t *testing.T, change func(*Options)) (*Meter, *webtest.Cluster) {
 		`11 {"groupId":"secret-a"} null`,
 	)
 	c.Load(1, 0, 5, `3 {"groupId":"secret-b"} {"epoch":1}`)
+	for epoch := range 6 {
+		c.Groups(0, fmt.Sprintf(`3 {"groupId":"often"} {"epoch":%d}`, epoch+1))
+	}
+	c.Wait(time.Minute)
 	o := Options{
 		Version:       "1.2.3",
 		ClusterID:     func() string { return "aaaaaaaaaaaaaaaaaaaaaa" },
@@ -48,6 +54,8 @@ func newMeter(t *testing.T, change func(*Options)) (*Meter, *webtest.Cluster) {
 		BrokerApplied: func() (kafka.Offset, bool) { return 4, true },
 		Ready:         func() bool { return false },
 		Store:         func() store.Status { return store.Status{Persisting: true, Bytes: 4096} },
+		SlowAfter:     time.Minute,
+		Backlog:       func() (int, time.Duration) { return 3, 90 * time.Second },
 		Now:           c.Now,
 	}
 	if change != nil {
@@ -96,7 +104,11 @@ func TestSamples(t *testing.T) {
 	text, header := scrape(t, m, "")
 	require.Contains(t, header.Get("Content-Type"), "text/plain")
 	datadriven.RunTest(t, filepath.Join("testdata", "samples"), func(*testing.T, *datadriven.TestData) string { return ours(text) })
-	require.NotContains(t, text, "secret", "a group is in a label")
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "kraftside_rebalance_open_seconds{") && !strings.HasPrefix(line, "kraftside_group_bumps{") {
+			require.NotContains(t, line, "secret", "a group is in a label")
+		}
+	}
 	require.NotContains(t, text, "orders", "a topic is in a label")
 	require.NotContains(t, text, "otel_scope")
 }
@@ -131,7 +143,7 @@ func TestDocument(t *testing.T) {
 	}
 	slices.Sort(documented)
 	require.Equal(t, rows, documented)
-	require.Len(t, rows, len(observed)+len(counted))
+	require.Len(t, rows, len(observed)+len(counted)+len(timed))
 }
 
 func row(name string, family *dto.MetricFamily) string {
@@ -158,12 +170,13 @@ func TestNothingKnown(t *testing.T) {
 	c := webtest.New(t, pipeline.Options{Scope: pipeline.All, NodeID: kafka.NoNode})
 	m, _ := newMeter(t, func(o *Options) {
 		o.ClusterID = func() string { return "" }
-		o.View, o.Stats, o.BrokerApplied, o.Store = c.View, c.Stats, nil, nil
+		o.View, o.Stats, o.BrokerApplied, o.Store, o.Backlog = c.View, c.Stats, nil, nil, nil
 	})
 	all := families(t, m)
 	for _, name := range []string{
 		"kraftside_metadata_offset", "kraftside_metadata_high_watermark", "kraftside_metadata_lag_offsets",
 		"kraftside_metadata_lag_seconds", "kraftside_metadata_broker_lag_offsets", "kraftside_store_bytes", "kraftside_store_persisting",
+		"kraftside_otlp_pending", "kraftside_otlp_oldest_seconds",
 	} {
 		require.NotContains(t, all, name)
 	}
@@ -185,7 +198,8 @@ func TestClusterName(t *testing.T) {
 	}
 }
 
-// The number of series does not depend on the number of groups.
+// The number of series does not depend on the number of groups, but for 50 that
+// rebalance too long or too often.
 func TestSeriesAreBounded(t *testing.T) {
 	m, c := newMeter(t, nil)
 	before := series(t, m)
@@ -193,6 +207,22 @@ func TestSeriesAreBounded(t *testing.T) {
 		c.Groups(0, `5 {"groupId":"`+id+`","memberId":"m"} {"subscribedTopicNames":["`+id+`"]}`)
 	}
 	require.Equal(t, before, series(t, m))
+	for n := range 2 * maxGroups {
+		const even = "bdfhjlnprtvxz" // names of these letters are of partition 0 of 2
+		id := string([]byte{even[n/len(even)], even[n%len(even)]})
+		c.Groups(0, `5 {"groupId":"`+id+`","memberId":"m"} {"subscribedTopicNames":["orders"]}`)
+		for epoch := range 5 + n%2 {
+			c.Groups(0, fmt.Sprintf(`3 {"groupId":"%s"} {"epoch":%d}`, id, epoch+1))
+		}
+	}
+	c.Wait(time.Minute)
+	all := families(t, m)
+	require.Len(t, all["kraftside_rebalance_open_seconds"].Metric, maxGroups)
+	require.Len(t, all["kraftside_group_bumps"].Metric, maxGroups)
+	require.Equal(t, before-2+2*maxGroups, series(t, m), "both metrics had a sample before")
+	for _, metric := range all["kraftside_group_bumps"].Metric {
+		require.GreaterOrEqual(t, metric.GetGauge().GetValue(), 6.0, "those with most were left out")
+	}
 }
 
 func series(t *testing.T, m *Meter) (n int) {

@@ -45,6 +45,12 @@ func (m *Meter) observe(r *reading) {
 	r.metadata(v)
 	r.groups(v)
 	r.partitions(v)
+	r.rebalances(v)
+	if m.o.Backlog != nil {
+		pending, oldest := m.o.Backlog()
+		r.set("kraftside.otlp.pending", float64(pending))
+		r.set("kraftside.otlp.oldest", oldest.Seconds())
+	}
 	r.stats(m.o.Stats())
 	if m.o.Store != nil {
 		st := m.o.Store()

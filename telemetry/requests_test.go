@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"syscall"
@@ -18,9 +19,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/rebalance"
 )
 
-// count does what clients do.
+// count does what clients and the exporter do, and what a rebalance does.
 func count(m *Meter) {
 	brokers := m.Requests(Brokers).(*requests)
 	brokers.OnBrokerConnect(kgo.BrokerMetadata{}, 0, nil, nil)
@@ -29,6 +34,11 @@ func count(m *Meter) {
 	controllers := m.Requests(Controllers).(*requests)
 	controllers.OnBrokerConnect(kgo.BrokerMetadata{}, 0, nil, syscall.ECONNREFUSED)
 	controllers.OnBrokerE2E(kgo.BrokerMetadata{}, 55, kgo.BrokerE2E{})
+	m.exports.Add(context.Background(), 1, metric.WithAttributes(exportAttributes(signalTraces, accepted)...))
+	told := NewRebalances(RebalanceOptions{Meter: m, Log: slog.New(slog.DiscardHandler), Answers: func(int32) bool { return true }})
+	told.OnRebalance(&rebalance.Rebalance{
+		Type: groups.Consumer, Settled: true, StartedAt: 1000, CompletedAt: 1200, Causes: []rebalance.Cause{{Kind: rebalance.MemberJoined}},
+	})
 }
 
 func TestErrorKinds(t *testing.T) {

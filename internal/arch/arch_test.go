@@ -79,7 +79,7 @@ var layers = map[string]layer{
 	"web":         {imports: []string{"web/api", "pipeline", "store", "image", "groups", "topichash", "rebalance"}},
 	"web/webtest": {imports: []string{"*"}, testing: true},
 	"telemetry": {imports: []string{
-		"metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",
+		"internal/pause", "internal/cli", "metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",
 	}},
 	"sidecar": {imports: []string{
 		"internal/pause", "internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "store", "web",
@@ -101,6 +101,7 @@ var layers = map[string]layer{
 	"test/recorddemo":    {imports: []string{"*"}, testing: true},
 	"test/simquorum":     {imports: []string{"*"}, testing: true},
 	"test/e2e":           {imports: []string{"*"}, testing: true},
+	"test/jaeger":        {imports: []string{"*"}, testing: true},
 	"test/jvm":           {imports: []string{"*"}, testing: true},
 	"test/bench":         {imports: []string{"*"}, testing: true},
 	"test/bench/compare": {imports: []string{"*"}, testing: true},

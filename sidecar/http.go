@@ -65,6 +65,10 @@ func (s *Sidecar) newMeter() (*telemetry.Meter, error) {
 		Stats:         func() pipeline.Stats { return s.pipeline.Stats() },
 		BrokerApplied: s.brokerApplied,
 		Ready:         func() bool { return s.server.handler.Ready() },
+		SlowAfter:     s.config.Telemetry.SlowAfter,
+	}
+	if s.outbox != nil && s.otlp().Enabled() {
+		o.Backlog = func() (int, time.Duration) { return s.exporter.Backlog() }
 	}
 	if s.config.Store.Dir != "" {
 		o.Store = func() store.Status { return s.store.Status() }

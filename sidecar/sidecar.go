@@ -41,6 +41,8 @@ type Sidecar struct {
 	pipeline *pipeline.Pipeline
 	meter    *telemetry.Meter
 	server   *server
+	outbox   telemetry.Outbox    // nil: nothing keeps rebalances until they are exported
+	exporter *telemetry.Exporter // nil: nothing is exported
 
 	source    atomic.Pointer[string] // of the metadata log: quorum or dir
 	clusterID atomic.Pointer[string]
@@ -92,6 +94,9 @@ func Start(c *config.Config, clusterID, version string, log *slog.Logger) (*Side
 		return nil, err
 	}
 	s.openPipeline()
+	if err := s.openExporter(); err != nil {
+		return nil, err
+	}
 	if s.server, err = s.newServer(); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -160,12 +165,13 @@ func (s *Sidecar) openPipeline() {
 		policy = loader.Skip
 	}
 	p, lost := pipeline.New(pipeline.Options{
-		NodeID:    s.node,
-		Scope:     s.scope,
-		ClusterID: s.ClusterID(),
-		Unknown:   policy,
-		OnSkip:    func(e *loader.ReplayError) { s.log.Error("metadata record left out", "error", e) },
-		Store:     s.store,
+		NodeID:      s.node,
+		Scope:       s.scope,
+		ClusterID:   s.ClusterID(),
+		Unknown:     policy,
+		OnSkip:      func(e *loader.ReplayError) { s.log.Error("metadata record left out", "error", e) },
+		Store:       s.store,
+		OnRebalance: s.newRebalances().OnRebalance,
 		OnRebuilt: func(w *store.Warning) {
 			s.warn(w)
 			s.log.Info("the store holds the state again")
@@ -199,7 +205,11 @@ func (s *Sidecar) Wait(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
-	for _, f := range []func(context.Context){s.server.run, s.tick, s.readMetadata, s.readGroups, s.watchNeighbour} {
+	work := []func(context.Context){s.server.run, s.tick, s.readMetadata, s.readGroups, s.watchNeighbour}
+	if s.exporter != nil {
+		work = append(work, s.exporter.Run)
+	}
+	for _, f := range work {
 		running.Go(func() { f(ctx) })
 	}
 	running.Go(func() {

@@ -305,12 +305,12 @@ func TestRequestsAreBounded(t *testing.T) {
 	one := item(1)
 	one.Rebalance.Group = strings.Repeat("g", 32_000)
 	one.Rebalance.Members = nil
-	for i := range 2 * maxMembers {
-		m := rebalance.Member{MemberID: fmt.Sprint(i, strings.Repeat("m", 32_000)), ClientHost: strings.Repeat("h", 32_000), ReconciledAt: second + 2}
-		for j := range 20 {
-			partitions := groups.TopicPartitions{Topic: fmt.Sprint(j, strings.Repeat("t", 249)), Partitions: make([]int32, 1000)}
-			m.After = append(m.After, partitions)
-		}
+	var all []groups.TopicPartitions
+	for j := range 20 {
+		all = append(all, groups.TopicPartitions{Topic: fmt.Sprint(j, strings.Repeat("t", 249)), Partitions: make([]int32, 300)})
+	}
+	for i := range maxMembers {
+		m := rebalance.Member{MemberID: fmt.Sprint(i, strings.Repeat("m", 32_000)), ClientHost: strings.Repeat("h", 32_000), After: all, ReconciledAt: second + 2}
 		m.WaitedFor = slices.Repeat([]rebalance.Wait{{MemberID: m.MemberID, Partitions: m.After}}, 2)
 		one.Rebalance.Members = append(one.Rebalance.Members, m)
 	}

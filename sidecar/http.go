@@ -66,9 +66,7 @@ func (s *Sidecar) newMeter() (*telemetry.Meter, error) {
 		BrokerApplied: s.brokerApplied,
 		Ready:         func() bool { return s.server.handler.Ready() },
 		SlowAfter:     s.config.Telemetry.SlowAfter,
-	}
-	if s.outbox != nil && s.otlp().Enabled() {
-		o.Backlog = func() (int, time.Duration) { return s.exporter.Backlog() }
+		Exporter:      func() *telemetry.Exporter { return s.exporter },
 	}
 	if s.config.Store.Dir != "" {
 		o.Store = func() store.Status { return s.store.Status() }

@@ -220,9 +220,10 @@ func (e *Exporter) backoff() time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// Backlog says how many rebalances wait to be exported, as far as they were
-// looked at, and for how long the oldest has been tried.
-func (e *Exporter) Backlog() (pending int, oldest time.Duration) {
+// backlogNow says how many rebalances wait to be exported, as far as they were
+// looked at, and for how long the oldest has been tried. It may be called from
+// any goroutine.
+func (e *Exporter) backlogNow() (pending int, oldest time.Duration) {
 	if h := e.head.Load(); h != nil {
 		oldest = time.Since(h.since)
 	}

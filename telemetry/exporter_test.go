@@ -90,7 +90,7 @@ type bench struct {
 
 func newBench(t *testing.T, o OTLP, items ...Item) *bench {
 	b := &bench{outbox: &outbox{items: items}, log: new(bytes.Buffer)}
-	b.meter, _ = newMeter(t, func(o *Options) { o.Backlog = func() (int, time.Duration) { return b.Backlog() } })
+	b.meter, _ = newMeter(t, func(o *Options) { o.Exporter = func() *Exporter { return b.Exporter } })
 	var err error
 	b.Exporter, err = NewExporter(ExporterOptions{
 		OTLP: o, ClusterName: "prod-1", SlowAfter: time.Minute, Outbox: b.outbox, Meter: b.meter, Log: slog.New(slog.NewTextHandler(b.log, nil)),
@@ -175,7 +175,7 @@ func TestReceiverIsAway(t *testing.T) {
 	require.Len(t, b.outbox.items, 3)
 	require.Len(t, r.traces, 1)
 	require.Equal(t, 1, b.lines("cannot be exported"), b.log)
-	pending, oldest := b.Backlog()
+	pending, oldest := b.backlogNow()
 	require.Equal(t, 3, pending)
 	require.Positive(t, oldest)
 	text, _ := scrape(t, b.meter, "")
@@ -190,7 +190,7 @@ func TestReceiverIsAway(t *testing.T) {
 	require.Empty(t, b.outbox.items)
 	require.Equal(t, 1, b.lines("exported again"), b.log)
 	b.round(t.Context())
-	pending, oldest = b.Backlog()
+	pending, oldest = b.backlogNow()
 	require.Zero(t, pending)
 	require.Zero(t, oldest)
 }

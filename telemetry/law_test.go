@@ -69,7 +69,7 @@ func anyRebalance(r *rand.Rand) *rebalance.Rebalance {
 // holds no character that acts on a terminal.
 func TestEveryTraceIsSound(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 5))
-	for range 20 {
+	for range 60 {
 		one := anyRebalance(r)
 		for _, item := range []Item{{Rebalance: one}, {Rebalance: one, Incomplete: true}, {Rebalance: one, Completion: true}} {
 			spans := testConverter.spans(item)

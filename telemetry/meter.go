@@ -52,9 +52,8 @@ type Options struct {
 	Store func() store.Status
 	// SlowAfter is how long a rebalance is open before its group is named.
 	SlowAfter time.Duration
-	// Backlog is how far an exporter is, see Exporter.Backlog. Nil: there is
-	// none.
-	Backlog func() (pending int, oldest time.Duration)
+	// Exporter exports rebalances; nil if nothing is exported. It may be nil.
+	Exporter func() *Exporter
 	// Now is time.Now if nil.
 	Now func() time.Time
 }

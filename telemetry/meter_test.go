@@ -55,7 +55,7 @@ func newMeter(t *testing.T, change func(*Options)) (*Meter, *webtest.Cluster) {
 		Ready:         func() bool { return false },
 		Store:         func() store.Status { return store.Status{Persisting: true, Bytes: 4096} },
 		SlowAfter:     time.Minute,
-		Backlog:       func() (int, time.Duration) { return 3, 90 * time.Second },
+		Exporter:      func() *Exporter { return new(Exporter) },
 		Now:           c.Now,
 	}
 	if change != nil {
@@ -170,7 +170,7 @@ func TestNothingKnown(t *testing.T) {
 	c := webtest.New(t, pipeline.Options{Scope: pipeline.All, NodeID: kafka.NoNode})
 	m, _ := newMeter(t, func(o *Options) {
 		o.ClusterID = func() string { return "" }
-		o.View, o.Stats, o.BrokerApplied, o.Store, o.Backlog = c.View, c.Stats, nil, nil, nil
+		o.View, o.Stats, o.BrokerApplied, o.Store, o.Exporter = c.View, c.Stats, nil, nil, nil
 	})
 	all := families(t, m)
 	for _, name := range []string{

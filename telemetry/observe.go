@@ -46,10 +46,8 @@ func (m *Meter) observe(r *reading) {
 	r.groups(v)
 	r.partitions(v)
 	r.rebalances(v)
-	if m.o.Backlog != nil {
-		pending, oldest := m.o.Backlog()
-		r.set("kraftside.otlp.pending", float64(pending))
-		r.set("kraftside.otlp.oldest", oldest.Seconds())
+	if m.o.Exporter != nil {
+		r.backlog(m.o.Exporter())
 	}
 	r.stats(m.o.Stats())
 	if m.o.Store != nil {

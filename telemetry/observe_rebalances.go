@@ -67,3 +67,13 @@ func (r *reading) setGroups(name string, all []ofGroup) {
 		r.set(name, one.value, "group", cli.Escape(one.group))
 	}
 }
+
+// backlog reads what is yet to be exported.
+func (r *reading) backlog(e *Exporter) {
+	if e == nil {
+		return
+	}
+	pending, oldest := e.backlogNow()
+	r.set("kraftside.otlp.pending", float64(pending))
+	r.set("kraftside.otlp.oldest", oldest.Seconds())
+}

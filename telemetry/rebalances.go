@@ -49,7 +49,7 @@ type position struct {
 
 // progress is what was told of a rebalance.
 type progress struct {
-	ignored                   bool
+	ignored                   bool // another sidecar tells of it
 	settled, counted, slowOut bool
 }
 
@@ -67,7 +67,7 @@ func NewRebalances(o RebalanceOptions) *Rebalances {
 // OnRebalance takes the next state of a rebalance.
 func (t *Rebalances) OnRebalance(r *rebalance.Rebalance) {
 	p := t.progressOf(r)
-	if p.ignored {
+	if p == nil || p.ignored {
 		return
 	}
 	if r.CompletedAt > 0 && !p.counted {
@@ -85,15 +85,17 @@ func (t *Rebalances) OnRebalance(r *rebalance.Rebalance) {
 	}
 }
 
-// progressOf is what was told of a rebalance. Whether it is to be told is
-// decided when it is first seen.
+// progressOf is what was told of a rebalance, nil of one that is history.
+// Whether it is to be told is decided when it is first seen.
 func (t *Rebalances) progressOf(r *rebalance.Rebalance) *progress {
 	at := position{r.ID.TopicID, r.ID.Partition, r.ID.Offset}
 	if p := t.known[at]; p != nil {
 		return p
 	}
-	old := t.o.MaxAge > 0 && t.o.Now().Sub(time.UnixMilli(r.StartedAt)) > t.o.MaxAge
-	p := &progress{ignored: old || !t.o.Answers(r.ID.Partition)}
+	if t.o.MaxAge > 0 && t.o.Now().Sub(time.UnixMilli(r.StartedAt)) > t.o.MaxAge {
+		return nil
+	}
+	p := &progress{ignored: !t.o.Answers(r.ID.Partition)}
 	t.known[at] = p
 	t.order = append(t.order, at)
 	if len(t.order) > maxKnown {

@@ -124,7 +124,7 @@ func (s *state) export(d *due) (e Export, gone bool) {
 	}
 	r := list[i]
 	switch {
-	case !r.Settled:
+	case !r.Settled, r.ID.ClusterID == "": // which is part of what is exported
 	case d.pinned != nil:
 		return Export{Rebalance: d.pinned, Incomplete: true}, false
 	case !r.Open():

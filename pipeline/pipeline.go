@@ -74,6 +74,7 @@ type Pipeline struct {
 	mu    sync.Mutex // held by whose turn it is to write
 	state *state
 	view  atomic.Pointer[View]
+	wake  chan struct{}
 }
 
 // New returns a pipeline that goes on from what the store holds. Where that
@@ -85,7 +86,7 @@ func New(o Options) (p *Pipeline, lost error) {
 		s = emptyState(o)
 		lost = s.giveUp(lost)
 	}
-	p = &Pipeline{state: s}
+	p = &Pipeline{state: s, wake: make(chan struct{}, 1)}
 	s.assessAll()
 	s.noteTouched(slices.Collect(s.cache.Names()))
 	p.publish()
@@ -99,11 +100,26 @@ func (p *Pipeline) View() *View { return p.view.Load() }
 func (p *Pipeline) turn(f func(s *state) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	waited := len(p.state.untold) > 0
 	err := f(p.state)
 	p.state.endOfSlice()
 	p.publish()
+	if !waited && len(p.state.untold) > 0 {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
 	return err
 }
+
+// Wake receives when Tick is to be called sooner than it said: something was
+// read that is to be told once it is durable.
+func (p *Pipeline) Wake() <-chan struct{} { return p.wake }
+
+// commitPoll is how often Tick wants to be called while a commit is under way
+// that somebody waits for.
+const commitPoll = 5 * time.Millisecond
 
 func (p *Pipeline) publish() {
 	if v := p.state.newView(); v != nil {
@@ -122,11 +138,13 @@ func (p *Pipeline) Tick(now time.Time) (again time.Duration) {
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	again = time.Second
-	if w := p.state.storeWait; w > 0 {
-		again = min(again, w)
+	switch s := p.state; {
+	case s.storeWait > 0:
+		return min(time.Second, s.storeWait)
+	case len(s.untold) > 0:
+		return commitPoll
 	}
-	return again
+	return time.Second
 }
 
 // SetClusterID tells which cluster the logs are of: it is part of the identity

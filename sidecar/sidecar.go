@@ -20,7 +20,6 @@ import (
 	"github.com/kraftside/kraftside/image/loader"
 	"github.com/kraftside/kraftside/internal/config"
 	"github.com/kraftside/kraftside/internal/kafka"
-	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/metadatalog"
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/store"
@@ -41,7 +40,6 @@ type Sidecar struct {
 	pipeline *pipeline.Pipeline
 	meter    *telemetry.Meter
 	server   *server
-	outbox   telemetry.Outbox    // nil: nothing keeps rebalances until they are exported
 	exporter *telemetry.Exporter // nil: nothing is exported
 
 	source    atomic.Pointer[string] // of the metadata log: quorum or dir
@@ -172,6 +170,7 @@ func (s *Sidecar) openPipeline() {
 		OnSkip:      func(e *loader.ReplayError) { s.log.Error("metadata record left out", "error", e) },
 		Store:       s.store,
 		OnRebalance: s.newRebalances().OnRebalance,
+		Exports:     s.exports(),
 		OnRebuilt: func(w *store.Warning) {
 			s.warn(w)
 			s.log.Info("the store holds the state again")
@@ -188,6 +187,7 @@ func (s *Sidecar) openPipeline() {
 		s.log.Warn("what the store holds cannot be read, the state is rebuilt from the logs", "error", lost)
 	}
 	s.pipeline = p
+	p.Tick(time.Now()) // what is read first is not to seem new
 }
 
 // View is the newest state.
@@ -242,8 +242,14 @@ func (s *Sidecar) tick(ctx context.Context) {
 	for {
 		again := s.pipeline.Tick(time.Now())
 		s.logs.note(s.log, s.pipeline.View())
-		if pause.For(ctx, again) != nil {
+		timer := time.NewTimer(again)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
 			return
+		case <-s.pipeline.Wake(): // something waits for the next commit
+			timer.Stop()
+		case <-timer.C:
 		}
 	}
 }

@@ -3,6 +3,7 @@ package sidecar
 import (
 	"errors"
 
+	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/telemetry"
 )
 
@@ -24,19 +25,24 @@ func (s *Sidecar) otlp() telemetry.OTLP {
 	return telemetry.OTLP{Endpoint: o.Endpoint, Protocol: string(o.Protocol)}
 }
 
-// openExporter makes the exporter, if there is somewhere to export to. What is
-// exported has to be durable first, and so needs an outbox.
-func (s *Sidecar) openExporter() (err error) {
-	switch {
-	case !s.otlp().Enabled():
+// exports says which rebalances the pipeline is to keep until they are exported;
+// nil if there is nowhere to export to.
+func (s *Sidecar) exports() *pipeline.Exports {
+	if !s.otlp().Enabled() {
 		return nil
-	case s.outbox == nil:
-		s.log.Warn("rebalances are not exported: nothing keeps them until they are accepted")
+	}
+	t := &s.config.Telemetry
+	return &pipeline.Exports{MaxAge: t.OTLP.MaxAge, SlowAfter: t.SlowAfter}
+}
+
+// openExporter makes the exporter, if there is somewhere to export to.
+func (s *Sidecar) openExporter() (err error) {
+	if !s.otlp().Enabled() {
 		return nil
 	}
 	s.exporter, err = telemetry.NewExporter(telemetry.ExporterOptions{
 		OTLP: s.otlp(), ClusterName: s.config.ClusterName, SlowAfter: s.config.Telemetry.SlowAfter,
-		Outbox: s.outbox, Meter: s.meter, Log: s.log,
+		Outbox: s.pipeline, Meter: s.meter, Log: s.log,
 	})
 	if err != nil {
 		return errors.Join(err, s.close())

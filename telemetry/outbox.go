@@ -1,19 +1,12 @@
 package telemetry
 
-import "github.com/kraftside/kraftside/rebalance"
+import "github.com/kraftside/kraftside/pipeline"
 
 // Item is a rebalance that is to be exported.
-type Item struct {
-	Rebalance *rebalance.Rebalance
-	// Incomplete: it is still open after the configured time, and is exported
-	// as it is.
-	Incomplete bool
-	// Completion: it was exported as incomplete, and is over now.
-	Completion bool
-}
+type Item = pipeline.Export
 
-// Outbox holds the rebalances that are to be exported until they were. It is
-// used by one goroutine.
+// Outbox holds the rebalances that are to be exported until they were, as a
+// pipeline does. It is used by one goroutine.
 type Outbox interface {
 	// Pending returns the oldest ones, oldest first. They are durable, and the
 	// same until they were sent.

@@ -95,7 +95,8 @@ func (t *Rebalances) progressOf(r *rebalance.Rebalance) *progress {
 	if t.o.MaxAge > 0 && t.o.Now().Sub(time.UnixMilli(r.StartedAt)) > t.o.MaxAge {
 		return nil
 	}
-	p := &progress{ignored: !t.o.Answers(r.ID.Partition)}
+	// What has causes when it is first seen was told of before a restart.
+	p := &progress{ignored: !t.o.Answers(r.ID.Partition), settled: r.Settled}
 	t.known[at] = p
 	t.order = append(t.order, at)
 	if len(t.order) > maxKnown {

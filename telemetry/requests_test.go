@@ -36,6 +36,7 @@ func count(m *Meter) {
 	controllers.OnBrokerE2E(kgo.BrokerMetadata{}, 55, kgo.BrokerE2E{})
 	m.exports.Add(context.Background(), 1, metric.WithAttributes(exportAttributes(signalTraces, accepted)...))
 	told := NewRebalances(RebalanceOptions{Meter: m, Log: slog.New(slog.DiscardHandler), Answers: func(int32) bool { return true }})
+	told.OnRebalance(&rebalance.Rebalance{Type: groups.Consumer, StartedAt: 1000})
 	told.OnRebalance(&rebalance.Rebalance{
 		Type: groups.Consumer, Settled: true, StartedAt: 1000, CompletedAt: 1200, Causes: []rebalance.Cause{{Kind: rebalance.MemberJoined}},
 	})

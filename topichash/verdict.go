@@ -80,12 +80,16 @@ type Answer struct {
 	// holds an older hash than that of the newest image. A record that touches
 	// another one of the group's topics sets nothing off.
 	Outdated []string
+	// Held are the hashes that the stored one is made of where they are not
+	// those of the newest image: of the topics of Outdated, without those that
+	// did not exist.
+	Held []NamedHash
 }
 
 // Equal compares every field.
 func (a *Answer) Equal(b *Answer) bool {
 	return a.Verdict == b.Verdict && a.Reason == b.Reason && a.Computed == b.Computed && a.Since == b.Since &&
-		slices.Equal(a.Outdated, b.Outdated)
+		slices.Equal(a.Outdated, b.Outdated) && slices.Equal(a.Held, b.Held)
 }
 
 // Assess answers a question. It computes what was dropped of the group's topics.
@@ -146,7 +150,7 @@ func (c *Cache) explain(q Question, a *Answer) {
 		return
 	}
 	dropped, outdated := q.history(topics, chosen)
-	a.Outdated = outdatedTopics(topics, chosen)
+	a.Outdated, a.Held = outdatedTopics(topics, chosen)
 	if q.Now-dropped < q.Window && q.Time <= dropped+allowance {
 		a.Verdict, a.Since = Pending, dropped
 		return
@@ -178,14 +182,19 @@ func (q *Question) history(topics []*Topic, chosen []int) (dropped, outdated int
 	return dropped, outdated
 }
 
-// outdatedTopics are those whose chosen version is not the newest one.
-func outdatedTopics(topics []*Topic, chosen []int) (names []string) {
+// outdatedTopics are those whose chosen version is not the newest one, and the
+// hashes that are held of them.
+func outdatedTopics(topics []*Topic, chosen []int) (names []string, held []NamedHash) {
 	for i, t := range topics {
-		if chosen[i] < len(t.Versions)-1 {
-			names = append(names, t.Name)
+		if chosen[i] == len(t.Versions)-1 {
+			continue
+		}
+		names = append(names, t.Name)
+		if v := t.Versions[chosen[i]]; v.Exists {
+			held = append(held, NamedHash{t.Name, v.Hash})
 		}
 	}
-	return names
+	return names, held
 }
 
 // unexplained is the verdict where no mix gives the stored hash; all says

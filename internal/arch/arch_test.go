@@ -26,7 +26,8 @@ var layers = map[string]layer{
 	"internal/recordbatch":       {imports: []string{"internal/wire"}},
 	"internal/logdir":            {imports: []string{"internal/recordbatch"}},
 	"internal/logdir/logdirtest": {imports: []string{"internal/recordbatch"}, testing: true},
-	"internal/cli":               {imports: []string{"internal/wire"}},
+	"internal/nearest":           {pure: true},
+	"internal/cli":               {imports: []string{"internal/wire", "internal/nearest"}},
 	"internal/config":            {imports: []string{"internal/cli"}},
 	"internal/kafkaclient":       {imports: []string{"internal/config"}},
 	"internal/logfile":           {imports: []string{"internal/cli", "internal/logdir", "internal/recordbatch", "metadatalog/record"}},
@@ -63,6 +64,9 @@ var layers = map[string]layer{
 	"groups/offsetslog": {imports: []string{"internal/pause", "groups", "groups/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
 
 	"rebalance": {imports: []string{"metadatalog/record", "groups", "groups/record", "topichash", "image", "delta"}, pure: true},
+	"whatif": {imports: []string{
+		"internal/nearest", "groups", "topichash", "image", "delta", "metadatalog/record",
+	}, pure: true},
 	"store": {imports: []string{
 		"image", "delta", "topichash", "groups", "rebalance", "metadatalog/record", "groups/record", "internal/wire",
 	}},

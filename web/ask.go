@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -84,6 +85,11 @@ type asking struct {
 // their answers should not have more than the given bytes. Nobody is asked for
 // a request that is to be answered by this sidecar alone.
 func (c *client) ask(r *http.Request, v *pipeline.View, path string, q url.Values, bytes int) *asking {
+	return c.post(r, v, path, q, bytes, nil)
+}
+
+// post is ask with a body, unless that is nil.
+func (c *client) post(r *http.Request, v *pipeline.View, path string, q url.Values, bytes int, body []byte) *asking {
 	a := &asking{cancel: func() {}}
 	if isLocal(r) {
 		return a
@@ -98,8 +104,8 @@ func (c *client) ask(r *http.Request, v *pipeline.View, path string, q url.Value
 		go func() {
 			select {
 			case places <- struct{}{}:
-				body, err := c.get(ctx, p, target, nodeText(v.NodeID))
-				a.answers <- answer{p, body, err}
+				answered, err := c.request(ctx, p, target, nodeText(v.NodeID), body)
+				a.answers <- answer{p, answered, err}
 				<-places
 			case <-ctx.Done():
 				a.answers <- answer{p, nil, c.explain(p, ctx.Err())}
@@ -166,9 +172,13 @@ func (r *refusal) Error() string {
 
 var errTooLarge = errors.New("the answer is too large")
 
-// get makes one request to one peer.
-func (c *client) get(ctx context.Context, p peer, target, asker string) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme()+"://"+p.address+target, nil)
+// request makes one request to one peer, with a body unless that is nil.
+func (c *client) request(ctx context.Context, p peer, target, asker string, sent []byte) ([]byte, error) {
+	method := http.MethodGet
+	if sent != nil {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.scheme()+"://"+p.address+target, bytes.NewReader(sent))
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/web/api"
@@ -15,6 +17,9 @@ import (
 // handler answers a GET. An error is answered as JSON, by its status if it is
 // a *failure; nothing was written then.
 type handler func(w http.ResponseWriter, r *http.Request) error
+
+// poster is a handler that answers a POST.
+type poster handler
 
 // failure is an error with the status and the code that tell what it is.
 type failure struct {
@@ -37,6 +42,7 @@ const (
 	codeForbidden    = "forbidden"
 	codeNotFound     = "notFound"
 	codeMethod       = "methodNotAllowed"
+	codeTooLarge     = "tooLarge"
 	codeBusy         = "busy"
 	codeLoading      = "loading"
 	codeIncomplete   = "incomplete"
@@ -45,11 +51,20 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	err := error(fail(http.StatusMethodNotAllowed, codeMethod, "%s is not allowed here, GET is", r.Method))
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	h.serve(w, r, http.MethodGet, http.MethodHead)
+}
+
+// ServeHTTP implements http.Handler.
+func (h poster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handler(h).serve(w, r, http.MethodPost)
+}
+
+func (h handler) serve(w http.ResponseWriter, r *http.Request, methods ...string) {
+	err := error(fail(http.StatusMethodNotAllowed, codeMethod, "%s is not allowed here, %s is", r.Method, methods[0]))
+	if slices.Contains(methods, r.Method) {
 		err = h(w, r)
 	} else {
-		w.Header().Set("Allow", "GET, HEAD")
+		w.Header().Set("Allow", strings.Join(methods, ", "))
 	}
 	if err == nil {
 		return

@@ -116,3 +116,33 @@ func TestPagesAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, maxPageBytes, p.bytes)
 }
+
+// Whatever is sent as a plan, it is answered or refused, and costs no more than
+// what was sent.
+func TestHostilePlans(t *testing.T) {
+	c := one(t, Access{AllowAnonymous: true})
+	c.Metadata(brokers(1)...)
+	for name, plan := range map[string]struct {
+		body   string
+		status int
+	}{
+		"too long":      {"[" + strings.Repeat(" ", maxPlanBytes) + "]", http.StatusRequestEntityTooLarge},
+		"too many":      {"[" + strings.Repeat(`{"kind":"restartBroker","broker":1},`, 200) + `{"kind":"restartBroker","broker":1}]`, http.StatusRequestEntityTooLarge},
+		"deep":          {strings.Repeat("[", 100_000), http.StatusBadRequest},
+		"huge topic":    {`[{"kind":"createTopic","topic":"t","partitions":2147483647}]`, http.StatusBadRequest},
+		"huge number":   {`[{"kind":"createTopic","topic":"t","partitions":1e400}]`, http.StatusBadRequest},
+		"bad name":      {`[{"kind":"createTopic","topic":"\u001b[2J","partitions":1}]`, http.StatusBadRequest},
+		"unknown name":  {`[{"kind":"deleteTopic","topic":"` + strings.Repeat("x", 100_000) + `"}]`, http.StatusNotFound},
+		"negative":      {`[{"kind":"restartBroker","broker":-1}]`, http.StatusNotFound},
+		"null":          {`[null]`, http.StatusBadRequest},
+		"an object":     {`{"kind":"restartBroker"}`, http.StatusBadRequest},
+		"plan of plans": {`[{"kind":"reassign","plan":[[]]}]`, http.StatusBadRequest},
+	} {
+		r := c.post("/v1/whatif", plan.body)
+		require.Equal(t, plan.status, r.StatusCode, name)
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err, name)
+		require.Less(t, len(body), 2000, name)
+		require.True(t, json.Valid(body), name)
+	}
+}

@@ -131,6 +131,15 @@ func (c *sidecar) get(path string) *http.Response {
 	return w.Result()
 }
 
+// post is get with a body.
+func (c *sidecar) post(path, body string) *http.Response {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	r.RemoteAddr, r.Host = "127.0.0.1:5000", "localhost:9464"
+	c.server.ServeHTTP(w, r)
+	return w.Result()
+}
+
 // show is the answer for a golden file.
 func show(tb testing.TB, r *http.Response) string {
 	body, err := io.ReadAll(r.Body)
@@ -194,7 +203,8 @@ func showIDs(tb testing.TB, r *http.Response) string {
 
 // The commands of the golden files: "sidecar" starts one, "metadata" and
 // "offsets" append to the logs, "stand" says how a tail stands, "wait" lets
-// time pass. "get" shows the answers to paths, "ids" only who is in a list.
+// time pass. "get" shows the answers to paths, "ids" only who is in a list,
+// "post" the answer to a path, in the first line, and a body, in the others.
 // With node=N a command is for that sidecar, else for the first.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -219,6 +229,9 @@ func TestScenarios(t *testing.T) {
 				s.each(func(c *sidecar) { c.Wait(time.Duration(number(t, d, "seconds", 0)) * time.Second) })
 			case "get":
 				return s.ask(t, d, lines, show)
+			case "post":
+				path, body, _ := strings.Cut(d.Input, "\n")
+				return show(t, s.asked(t, d).post(path, body))
 			case "ids":
 				return s.ask(t, d, lines, showIDs)
 			default:

@@ -117,6 +117,7 @@ func (s *Server) newRoutes() *http.ServeMux {
 	v1("/v1/topics/{topic}", s.topic)
 	v1("/v1/subscriptions", s.subscriptions)
 	v1("/v1/verify", s.verify)
+	mux.Handle("/v1/whatif", poster(s.guard.protect(places.limit(s.whatif))))
 	open("/", notFound)
 	return mux
 }

@@ -39,7 +39,7 @@ func (w *walk) predict() (*Prediction, bool) {
 	}
 	last := w.eager(out)
 	w.conclude(out, last, len(ends) == 1 && !crowded)
-	w.explain(out)
+	w.explain(out, later)
 	return out, true
 }
 
@@ -157,7 +157,7 @@ func (w *walk) resized() bool {
 }
 
 // explain adds why the group is bumped, and what the range depends on.
-func (w *walk) explain(out *Prediction) {
+func (w *walk) explain(out *Prediction, later bool) {
 	for number := range w.p.steps {
 		for i, name := range w.names {
 			if l := w.lines[i]; l.at[number] != l.at[number+1] {
@@ -176,6 +176,8 @@ func (w *walk) explain(out *Prediction) {
 		out.Why = add(out.Why, "all members use the classic protocol, by which the coordinator compares only when one joins")
 	case out.Bump == IfHeartbeatFallsInside && out.After != nil && out.Before != nil && *out.After == *out.Before:
 		out.Why = add(out.Why, "the hash is the same before and after: the group is bumped only if a member heartbeats in between")
+	case out.Bump == IfHeartbeatFallsInside && later:
+		out.Why = add(out.Why, "if no member heartbeats in between, it rebalances with the next record that touches "+w.staleTopics()+", or the next move of the coordinator")
 	case out.Bump == AtNextEvent:
 		out.Why = add(out.Why, "no record touches "+w.staleTopics()+" after that, so that the coordinator does not notice")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kraftside/kraftside/internal/config"
 	files "github.com/kraftside/kraftside/internal/offline"
 	"github.com/kraftside/kraftside/web/api"
+	"github.com/kraftside/kraftside/whatif"
 )
 
 const sourceHelp = `It asks the sidecars that --server names, each of which asks the others. With --metadata-dir and --offsets-dir it reads
@@ -27,6 +28,7 @@ type answerer interface {
 	Group(ctx context.Context, id string) (*api.Group, error)
 	Rebalances(ctx context.Context, group string, which ask.Rebalances) (*api.Rebalances, error)
 	Verify(ctx context.Context) (*api.Groups[api.Group], error)
+	Whatif(ctx context.Context, changes []whatif.Change) (*api.Whatif[api.Prediction], error)
 	Topics(ctx context.Context) (*api.TopicList[api.Topic], error)
 	Topic(ctx context.Context, name string) (*api.OneTopic, error)
 }

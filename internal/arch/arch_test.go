@@ -78,9 +78,9 @@ var layers = map[string]layer{
 
 	"admin": {imports: []string{"pipeline", "image", "groups", "topichash", "rebalance"}},
 	"web/api": {imports: []string{
-		"pipeline", "store", "metadatalog", "groups/offsetslog", "image", "groups", "topichash", "rebalance",
+		"pipeline", "store", "metadatalog", "groups/offsetslog", "image", "groups", "topichash", "rebalance", "whatif",
 	}},
-	"web":         {imports: []string{"web/api", "pipeline", "store", "image", "groups", "topichash", "rebalance"}},
+	"web":         {imports: []string{"web/api", "pipeline", "store", "image", "groups", "topichash", "rebalance", "whatif"}},
 	"web/webtest": {imports: []string{"*"}, testing: true},
 	"telemetry": {imports: []string{
 		"internal/pause", "internal/cli", "metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",
@@ -93,11 +93,11 @@ var layers = map[string]layer{
 		"internal/pause", "internal/cli", "internal/recordbatch", "metadatalog", "image", "delta", "image/loader",
 		"topichash", "groups", "groups/offsetslog", "rebalance", "store", "pipeline",
 	}},
-	"internal/ask":    {imports: []string{"internal/pause", "internal/cli", "web/api"}},
-	"internal/answer": {imports: []string{"internal/cli", "topichash", "pipeline", "web/api"}},
+	"internal/ask":    {imports: []string{"internal/pause", "internal/cli", "web/api", "whatif"}},
+	"internal/answer": {imports: []string{"internal/cli", "topichash", "pipeline", "web/api", "whatif"}},
 	"internal/offline": {imports: []string{
 		"internal/ask", "internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "metadatalog/record", "metadatalog",
-		"image/loader", "groups", "groups/offsetslog", "pipeline", "web", "web/api",
+		"image/loader", "groups", "groups/offsetslog", "pipeline", "web", "web/api", "whatif",
 	}},
 	"cmd/sidecar": {imports: []string{"*"}},
 

@@ -16,13 +16,16 @@ import (
 type page[E any] struct {
 	Groups []E `json:"groups"`
 	Topics []E `json:"topics"`
+	// Examined is in predictions only.
+	Examined []api.Examined `json:"examined"`
 	api.Completeness
 	Next string `json:"next"`
 }
 
 // list is all the pages of one.
 type list[E any] struct {
-	items []E
+	items    []E
+	examined []api.Examined
 	api.Completeness
 }
 
@@ -33,13 +36,14 @@ var (
 )
 
 // pages asks a server for a list, to its end. name is that of an element; a
-// list is in the order of names, by which one without an end is told.
-func pages[E any](ctx context.Context, c *Client, s *server, path string, q url.Values, name func(*E) string) (*list[E], error) {
+// list is in the order of names, by which one without an end is told. Unless it
+// is nil, sent goes with every request.
+func pages[E any](ctx context.Context, c *Client, s *server, path string, q url.Values, sent []byte, name func(*E) string) (*list[E], error) {
 	all, total := &list[E]{items: []E{}}, int64(0)
 	q.Set("limit", "1000")
 	for first := true; ; first = false {
 		var p page[E]
-		size, err := c.get(ctx, s, path, q, &p)
+		size, err := c.post(ctx, s, path, q, sent, &p)
 		if err != nil {
 			return nil, err
 		}
@@ -56,6 +60,7 @@ func pages[E any](ctx context.Context, c *Client, s *server, path string, q url.
 			return nil, cli.Errorf(cli.Failed, "ask %s for %s: %w", s, path[1:], err)
 		}
 		all.items = append(all.items, items...)
+		all.examined = api.JoinExamined(all.examined, p.Examined)
 		all.join(&p.Completeness, first)
 		if p.Next == "" {
 			return all, nil
@@ -93,14 +98,14 @@ func (l *list[E]) join(p *api.Completeness, first bool) {
 
 // fetch asks every server for a list, and makes one of them. Of an element
 // that several have, pick chooses.
-func fetch[E any](ctx context.Context, c *Client, path string, q url.Values, name func(*E) string, pick func(a, b *E) E) (*list[E], error) {
+func fetch[E any](ctx context.Context, c *Client, path string, q url.Values, sent []byte, name func(*E) string, pick func(a, b *E) E) (*list[E], error) {
 	if err := c.oneCluster(ctx); err != nil {
 		return nil, err
 	}
 	results := each(ctx, c, func(ctx context.Context, s *server) (*list[E], error) {
 		own := url.Values{}
 		maps.Copy(own, q)
-		return pages(ctx, c, s, path, own, name)
+		return pages(ctx, c, s, path, own, sent, name)
 	})
 	return together(ctx, c, results, name, pick)
 }
@@ -118,6 +123,9 @@ func together[E any](ctx context.Context, c *Client, results []result[*list[E]],
 			lacking[i] = &l.Completeness
 		}
 		out = &list[E]{items: merge(lists, name, pick), Completeness: c.complete(ctx, lacking)}
+		for _, l := range lists {
+			out.examined = api.JoinExamined(out.examined, l.examined)
+		}
 	}
 	out.Missing = append(out.Missing, silent...)
 	return out, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/kraftside/kraftside/internal/cli"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/web/api"
+	"github.com/kraftside/kraftside/whatif"
 )
 
 // writePair writes a test server's certificate and key.
@@ -46,13 +47,18 @@ func TestSeveralServers(t *testing.T) {
 		"/v1/topics?limit=1000": `{"topics":[{"name":"t","groups":["a"],"changedAt":{"offset":3}}],"offsetsPartitions":[0],
 			"missing":[{"broker":2,"error":"x"},{"broker":3,"error":"x"}]}`,
 		"/v1/topics/t": `{"name":"t","groups":["a"],"missing":[{"broker":3,"error":"x"}]}`,
-		"/v1/status":   `{"clusterId":"c","nodeId":1,"peers":[{"broker":4,"host":"p"}],"missing":[{"broker":2,"error":"x"},{"broker":3,"error":"x"}]}`,
-		offsets:        `{"name":"o","partitions":[{"partition":0,"leader":1},{"partition":1,"leader":2},{"partition":2,"leader":3},{"partition":3,"leader":4},{"partition":4,"leader":null}]}`,
+		"/v1/whatif?limit=1000": `{"groups":[{"group":"a","bump":"no","readAt":{"metadataOffset":9}}],"examined":[{"offsetsPartition":0,"groups":4}],
+			"offsetsPartitions":[0],"missing":[{"broker":3,"error":"x"}],"next":"n"}`,
+		"/v1/whatif?after=n&limit=1000": `{"groups":[{"group":"b"}],"examined":[{"offsetsPartition":0,"groups":4}],"offsetsPartitions":[0]}`,
+		"/v1/status":                    `{"clusterId":"c","nodeId":1,"peers":[{"broker":4,"host":"p"}],"missing":[{"broker":2,"error":"x"},{"broker":3,"error":"x"}]}`,
+		offsets:                         `{"name":"o","partitions":[{"partition":0,"leader":1},{"partition":1,"leader":2},{"partition":2,"leader":3},{"partition":3,"leader":4},{"partition":4,"leader":null}]}`,
 	})
 	two := serve(t, map[string]string{
 		cluster: `{"clusterId":"c"}`,
 		"/v1/groups?limit=1000": `{"groups":[{"group":"a","epoch":2,"readAt":{"metadataOffset":9,"offset":6}},{"group":"c"}],"offsetsPartitions":[1],
 			"missing":[{"broker":1,"error":"y"},{"broker":3,"error":"y"}],"loading":[{"broker":2,"partition":0,"percent":9}]}`,
+		"/v1/whatif?limit=1000": `{"groups":[{"group":"a","bump":"certain","readAt":{"metadataOffset":12}}],
+			"examined":[{"offsetsPartition":0,"groups":3},{"offsetsPartition":1,"groups":2}],"offsetsPartitions":[1],"missing":[{"broker":3,"error":"y"}]}`,
 		"/v1/groups/a": `{"group":"a","epoch":2,"readAt":{"metadataOffset":9,"offset":6}}`,
 		"/v1/topics?limit=1000": `{"topics":[{"name":"t","groups":["c","a"],"changedAt":{"offset":4}},{"name":"u"}],"offsetsPartitions":[1],
 			"missing":[{"broker":1,"error":"y"},{"broker":3,"error":"y"}]}`,
@@ -82,6 +88,12 @@ func TestSeveralServers(t *testing.T) {
 	require.Len(t, topics.Topics, 2)
 	require.Equal(t, []string{"a", "c"}, topics.Topics[0].Groups)
 	require.EqualValues(t, 4, *topics.Topics[0].ChangedAt.Offset)
+
+	predicted, err := c.Whatif(t.Context(), []whatif.Change{{Kind: whatif.DeleteTopic, Topic: "t"}})
+	require.NoError(t, err)
+	require.Len(t, predicted.Groups, 2)
+	require.Equal(t, whatif.Certain, predicted.Groups[0].Bump, "what was read further")
+	require.Equal(t, []api.Examined{{OffsetsPartition: 0, Groups: 4}, {OffsetsPartition: 1, Groups: 2}}, predicted.Examined)
 
 	status, err := c.Status(t.Context())
 	require.NoError(t, err)
@@ -133,6 +145,7 @@ func TestServersOfTwoClusters(t *testing.T) {
 	for _, ask := range []func() error{
 		func() error { _, err := c.Groups(t.Context(), Query{}); return err },
 		func() error { _, err := c.Verify(t.Context()); return err },
+		func() error { _, err := c.Whatif(t.Context(), nil); return err },
 		func() error { _, err := c.Group(t.Context(), "g"); return err },
 		func() error { _, err := c.Topics(t.Context()); return err },
 		func() error { _, err := c.Topic(t.Context(), "t"); return err },

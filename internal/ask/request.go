@@ -2,6 +2,7 @@ package ask
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -33,6 +34,8 @@ const (
 	codeBusy       = "busy"
 	codeLoading    = "loading"
 	codeIncomplete = "incomplete"
+	codeBadRequest = "badRequest"
+	codeTooLarge   = "tooLarge"
 )
 
 // Error says what the server said, and what to do.
@@ -49,7 +52,7 @@ func (r *refusal) Error() string {
 	case r.status == http.StatusForbidden:
 		text = "refused: it answers only clients on its own host; run this there, as with kubectl exec or kubectl port-forward, " +
 			"or set http.token-file there and give --token-file here"
-	case r.body.Code == codeNotFound, r.body.Code == codeLoading:
+	case r.body.Code == codeNotFound, r.body.Code == codeLoading, r.body.Code == codeBadRequest, r.body.Code == codeTooLarge:
 		return fmt.Sprintf("%.1000s", text)
 	case r.body.Code == codeIncomplete:
 		for _, m := range r.body.Missing[:min(len(r.body.Missing), maxReasons)] {
@@ -81,6 +84,8 @@ func (r *refusal) code() cli.Code {
 		return cli.NotFound
 	case codeLoading, codeIncomplete:
 		return cli.Incomplete
+	case codeBadRequest, codeTooLarge:
+		return cli.BadUsage
 	}
 	return cli.Failed
 }
@@ -95,8 +100,13 @@ const (
 // get asks a server for a path below /v1 and decodes the answer. size is that
 // of the answer.
 func (c *Client) get(ctx context.Context, s *server, path string, q url.Values, into any) (size int64, err error) {
+	return c.post(ctx, s, path, q, nil, into)
+}
+
+// post is get with a body to send, unless that is nil.
+func (c *Client) post(ctx context.Context, s *server, path string, q url.Values, sent []byte, into any) (size int64, err error) {
 	for try := 1; ; try++ {
-		body, err := c.getOnce(ctx, s, s.url(path, q))
+		body, err := c.once(ctx, s, s.url(path, q), sent)
 		var refused *refusal
 		if errors.As(err, &refused) && refused.body.Code == codeBusy && try < busyTries && pause.For(ctx, busyPause) == nil {
 			continue
@@ -111,10 +121,14 @@ func (c *Client) get(ctx context.Context, s *server, path string, q url.Values, 
 	}
 }
 
-func (c *Client) getOnce(ctx context.Context, s *server, target string) ([]byte, error) {
+func (c *Client) once(ctx context.Context, s *server, target string, sent []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	method := http.MethodGet
+	if sent != nil {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(sent))
 	if err != nil {
 		return nil, cli.Errorf(cli.BadUsage, "ask %s: %w", s, err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // Topics are all topics, by name. Next is not set.
 func (c *Client) Topics(ctx context.Context) (*api.TopicList[api.Topic], error) {
-	l, err := fetch(ctx, c, "/topics", nil, topicName, joinTopics)
+	l, err := fetch(ctx, c, "/topics", nil, nil, topicName, joinTopics)
 	if err != nil {
 		return nil, err
 	}

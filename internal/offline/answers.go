@@ -12,6 +12,7 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/web/api"
+	"github.com/kraftside/kraftside/whatif"
 )
 
 // Groups are those that the query selects, by id.
@@ -25,6 +26,15 @@ func (f *Files) Verify(ctx context.Context) (*api.Groups[api.Group], error) {
 }
 
 func (f *Files) groups(answer *api.Groups[api.Group], err error) (*api.Groups[api.Group], error) {
+	if err == nil {
+		answer.Missing = f.lacks
+	}
+	return answer, err
+}
+
+// Whatif is what changes would do to the groups.
+func (f *Files) Whatif(ctx context.Context, changes []whatif.Change) (*api.Whatif[api.Prediction], error) {
+	answer, err := f.client.Whatif(ctx, changes)
 	if err == nil {
 		answer.Missing = f.lacks
 	}

@@ -120,6 +120,8 @@ func (w *walk) conclude(out *Prediction, last state, same bool) {
 		out.Reason = "the coordinator stores no hash in this release"
 	case out.Bump == AtNextEvent:
 		out.After, out.Reason = w.told(fresh), "with the next record that touches the topic, or the next move of the coordinator"
+	case w.unclear() != "":
+		out.Reason = "which topics its regular expressions match is not known here"
 	case fresh.open:
 		out.Reason = w.opens(end)
 	case w.internal() > 0 && w.resized():
@@ -208,6 +210,15 @@ func (w *walk) explainRegexes(out *Prediction) {
 	}
 }
 
+// unclear is an expression that may match a new topic, and cannot be read here;
+// "" if there is none.
+func (w *walk) unclear() string {
+	if !slices.ContainsFunc(w.p.steps, func(s step) bool { return len(s.created) > 0 }) {
+		return ""
+	}
+	return w.unreadable()
+}
+
 // createsMatch says whether a new topic is matched.
 func (w *walk) createsMatch() bool {
 	return slices.ContainsFunc(w.p.steps, func(s step) bool { return slices.ContainsFunc(s.created, w.matches) })
@@ -226,7 +237,7 @@ func (w *walk) explainHeld(out *Prediction) {
 	case a.Verdict != topichash.Match && a.Verdict != topichash.None:
 		out.Why = add(out.Why, strings.TrimSpace(fmt.Sprintf("what the coordinator holds is not known: the verdict on its hash is %s %s", a.Verdict, a.Reason)))
 	}
-	if r := w.unreadable(); r != "" {
+	if r := w.unclear(); r != "" {
 		out.Why = add(out.Why, fmt.Sprintf("whether the regular expression %.300s matches a new topic is not known: it cannot be read here", r))
 	}
 }

@@ -137,11 +137,11 @@ func (s *story) partitionOf(group string) int32 {
 
 func (s *story) partition(line string) int32 {
 	_, fields, _ := strings.Cut(line, " ")
-	var key struct{ GroupID string }
+	var key struct{ GroupID, Group string }
 	if err := json.NewDecoder(strings.NewReader(fields)).Decode(&key); err != nil {
 		panic(fmt.Sprintf("%s: %v", line, err))
 	}
-	return s.partitionOf(key.GroupID)
+	return s.partitionOf(key.GroupID + key.Group)
 }
 
 func (s *story) whatif(t *testing.T, lines []string) string {

@@ -338,6 +338,15 @@ func TestReadFiles(t *testing.T) {
 	require.Equal(t, []string{"fresh at 0", "0 =a", "1 =b"}, sink.take(2))
 	require.Equal(t, kafka.Offset(2), sink.progress(2).Next)
 	require.False(t, sink.progress(2).Loading)
+	require.Zero(t, sink.topics[2], "of a directory that does not say it")
+
+	id := kafka.UUID{15: 7}
+	logdirtest.Replace(t, filepath.Join(log.Dir, "partition.metadata"), fmt.Sprintf("version: 0\ntopic_id: %v", id))
+	for _, path := range []string{log.Dir, log.Path(1)} {
+		sink, err = read(path)
+		require.NoError(t, err)
+		require.Equal(t, id, sink.topics[2], path)
+	}
 
 	sink, err = read(other.Dir)
 	require.NoError(t, err)

@@ -67,6 +67,14 @@ type offlineLog struct {
 	segment   bool
 }
 
+// dir is the partition's directory.
+func (l offlineLog) dir() string {
+	if l.segment {
+		return filepath.Dir(l.path)
+	}
+	return l.path
+}
+
 // findLogs says what lies at a path.
 func findLogs(path string) ([]offlineLog, error) {
 	info, err := os.Stat(path)
@@ -117,7 +125,7 @@ func (f *files) read(ctx context.Context, l offlineLog) (damage, err error) {
 		return err, nil
 	}
 	defer done()
-	p := partition{id: l.partition, reason: Fresh, epoch: kafka.UnknownEpoch}
+	p := partition{id: l.partition, topic: topicID(l.dir()), reason: Fresh, epoch: kafka.UnknownEpoch}
 	p.at = Progress{Partition: l.partition, Leader: kafka.NoNode, LeaderEpoch: kafka.UnknownEpoch}
 	for {
 		b, damage := next()

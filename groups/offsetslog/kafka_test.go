@@ -25,6 +25,7 @@ type recorder struct {
 	resume   map[int32]Position
 	events   map[int32][]string
 	at       map[int32]Progress
+	topics   map[int32]kafka.TopicID // of what was started
 	assigned []Assignment
 	quiet    bool // entries are not kept
 	entries  int
@@ -33,7 +34,7 @@ type recorder struct {
 }
 
 func newRecorder() *recorder {
-	return &recorder{resume: map[int32]Position{}, events: map[int32][]string{}, at: map[int32]Progress{}}
+	return &recorder{resume: map[int32]Position{}, events: map[int32][]string{}, at: map[int32]Progress{}, topics: map[int32]kafka.TopicID{}}
 }
 
 func (r *recorder) note(partition int32, format string, args ...any) error {
@@ -60,6 +61,7 @@ func (r *recorder) Resume(partition int32) Position {
 func (r *recorder) Start(s Start) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.topics[s.Partition] = s.TopicID
 	return r.note(s.Partition, "%s at %d", s.Reason, s.Offset)
 }
 

@@ -93,6 +93,9 @@ type memory struct {
 	// was none, and ShareAt the last record of it.
 	Share   *shareState
 	ShareAt Evidence
+	// ShareLeft proves that the last bump of a share group took a member from
+	// it, if it did.
+	ShareLeft []Evidence
 	// Converted is the record that made it a group of another type, until the
 	// next bump.
 	Converted *Evidence

@@ -37,21 +37,56 @@ func orNone(s string) string {
 }
 
 // shareState: partitions of a share group are given out once their state is
-// initialized, which is recorded before the bump and by itself.
+// initialized, which is recorded before the bump and by itself. A coordinator
+// compares what is initialized with what is assigned: up to Kafka 4.2 it does so
+// right after a member is gone, too, whose partitions nobody has yet
+// (GroupMetadataManager.initializedAssignmentPending).
 func (x *extractor) shareState() {
 	now, t := x.op.after.Share, x.track
-	before := t.Share
-	t.Share = nil
-	if now == nil {
-		return
+	before, left := t.Share, t.ShareLeft
+	t.Share, t.ShareLeft = nil, nil
+	if now != nil {
+		t.Share = &shareState{now.Initialized}
 	}
-	t.Share = &shareState{now.Initialized}
-	if t.ShareAt == (Evidence{}) || before != nil && samePartitions(before.Initialized, now.Initialized) {
-		return
+	if len(x.diff.left) > 0 {
+		t.ShareLeft = x.proofOf(record.TypeShareGroupMemberMetadata, true, x.diff.left[0].ID)
 	}
-	x.residual(Cause{
-		Kind: SharePartitionsInitialized, Summary: "the share state of partitions was initialized, so that they can be given out",
-	}, t.ShareAt, x.proof)
+	switch {
+	case now == nil:
+	case t.ShareAt != (Evidence{}) && (before == nil || !samePartitions(before.Initialized, now.Initialized)):
+		x.residual(Cause{
+			Kind: SharePartitionsInitialized, Summary: "the share state of partitions was initialized, so that they can be given out",
+		}, t.ShareAt, x.proof)
+	case len(left) > 0 && !assignsInitialized(x.op.before):
+		x.residual(Cause{
+			Kind: SharePartitionsInitialized, Summary: "partitions whose share state is initialized had nobody after a member was gone, so that they were given out anew",
+		}, append(slices.Clone(left), x.proof)...)
+	}
+}
+
+// assignsInitialized says whether some member is to get each initialized
+// partition of the topics that the group subscribes to.
+func assignsInitialized(g *groups.Group) bool {
+	if g == nil || g.Share == nil {
+		return true // there is none
+	}
+	assigned := make(map[slot]bool)
+	for _, m := range g.Members {
+		for s := range slots(m.Target) {
+			assigned[slot{id: s.id, partition: s.partition}] = true
+		}
+	}
+	for _, topic := range g.Share.Initialized {
+		if _, subscribed := slices.BinarySearch(g.SubscribedTopics, topic.Topic); !subscribed {
+			continue
+		}
+		for _, p := range topic.Partitions {
+			if !assigned[slot{id: topic.TopicID, partition: p}] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func samePartitions(a, b []groups.TopicPartitions) bool {

@@ -96,6 +96,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	if c.client, err = kgo.NewClient(kgo.SeedBrokers(c.Bootstrap()...)); err != nil {
 		return err
 	}
+	return c.runAll(ctx)
+}
+
+// runAll starts all servers.
+func (c *Cluster) runAll(ctx context.Context) error {
 	// The controllers elect their leader while nothing else takes the processor: brokers that start beside them make
 	// elections fail on a small machine.
 	for _, nodes := range [][]*node{c.controllers, c.brokers} {

@@ -110,6 +110,25 @@ func (c *Cluster) ActiveController(ctx context.Context) (int32, error) {
 	return p.LeaderID, kerr.ErrorForCode(p.ErrorCode)
 }
 
+// Upgrade stops every server, and starts them with another release on the same files. The metadata.version stays.
+func (c *Cluster) Upgrade(version string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	java, err := newJava(ctx, version)
+	if err != nil {
+		return err
+	}
+	for _, nodes := range [][]*node{c.brokers, c.controllers} {
+		for _, n := range nodes {
+			if err := n.stop(); err != nil {
+				return err
+			}
+		}
+	}
+	c.config.Version, c.java = version, java
+	return c.runAll(ctx)
+}
+
 // UnregisterBroker removes the registration of a broker that is not running.
 func (c *Cluster) UnregisterBroker(ctx context.Context, id int32) error {
 	req := kmsg.NewPtrUnregisterBrokerRequest()

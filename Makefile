@@ -27,7 +27,7 @@ unit: ## run the tests that need nothing but Go
 	$(GO) test -tags detectors ./...
 
 e2e: ## run the tests on released Kafka (KAFKA=4.4.0, E2E=the packages)
-	KRAFTSIDE_KAFKA_VERSIONS=$(KAFKA) $(GO) test -tags e2e,detectors -count 1 -timeout 25m -p 1 $(E2E)
+	KRAFTSIDE_KAFKA_VERSIONS=$(KAFKA) $(GO) test -tags e2e,detectors -count 1 -timeout 25m -p 1 -parallel 20 $(E2E)
 
 e2e-older: ## run what differs there on the releases before (OLDER)
 	$(MAKE) e2e KAFKA=$(OLDER) E2E=./test/e2e

@@ -5,7 +5,13 @@
 // A release has one cluster of three controllers and three brokers, which its
 // scenarios share: each begins with the cluster as the one before left it. What
 // a sidecar says is sampled all the time, so that a scenario can tell which
-// verdicts a group had before, during and after an event. The tests need the
-// build tag e2e, Java and Maven; -kafka and $KRAFTSIDE_KAFKA_VERSIONS choose
-// releases.
+// verdicts a group had before, during and after an event.
+//
+// TestCauses has another one, on which many groups go through a scene each at
+// once, and holds what a sidecar explains of their rebalances against
+// testdata/causes, against the logs, and against what copies of the logs
+// explain. With -rewrite it writes testdata/causes and docs/causes.md anew.
+//
+// The tests need the build tag e2e, Java and Maven; -kafka and
+// $KRAFTSIDE_KAFKA_VERSIONS choose releases.
 package e2e

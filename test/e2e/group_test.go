@@ -22,8 +22,9 @@ type group struct {
 	w      *world
 	kind   groups.Type
 	id     string
-	topics []string // that its hash is of, those that do not exist included
-	leave  func()   // ends the members; nil if there are none
+	topics []string    // that its hash is of, those that do not exist included
+	leave  func()      // ends the members; nil if there are none
+	client *kgo.Client // of the member, unless that is a program
 }
 
 // consumers starts a consumer group with one member.
@@ -45,10 +46,14 @@ func (w *world) shares(id string, topics []string) *group {
 	return w.join(groups.Share, id, topics, []kgo.Opt{kgo.ShareGroup(id), kgo.ConsumeTopics(topics...)})
 }
 
-// join starts a member. It polls until it leaves.
+// join starts a member of a group that notices soon when it is gone.
 func (w *world) join(kind groups.Type, id string, topics []string, options []kgo.Opt) *group {
-	t := w.t
-	w.configureGroup(t, kind.String(), id)
+	w.configureGroup(w.t, kind.String(), id)
+	return w.connect(w.t, kind, id, topics, options)
+}
+
+// connect starts a member. It polls until it leaves.
+func (w *world) connect(t testing.TB, kind groups.Type, id string, topics []string, options []kgo.Opt) *group {
 	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(w.Bootstrap()...), kgo.ClientID("member-of-" + id),
 		kgo.MetadataMinAge(100 * time.Millisecond), kgo.MetadataMaxAge(2 * time.Second),
@@ -61,7 +66,7 @@ func (w *world) join(kind groups.Type, id string, topics []string, options []kgo
 		for !client.PollFetches(context.Background()).IsClientClosed() {
 		}
 	}()
-	g := &group{w: w, kind: kind, id: id, topics: topics}
+	g := &group{w: w, kind: kind, id: id, topics: topics, client: client}
 	g.leave = func() {
 		client.Close()
 		<-polled

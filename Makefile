@@ -4,7 +4,7 @@
 GO          ?= go
 FUZZTIME    ?= 20s
 KAFKA       ?= 4.4.0
-E2E         ?= ./metadatalog ./groups/offsetslog ./internal/dump ./cmd/sidecar ./test/realkafka ./test/jvm ./test/recorddemo ./test/e2e
+E2E         ?= ./metadatalog ./groups/offsetslog ./internal/dump ./cmd/sidecar ./test/realkafka ./test/jvm ./test/recorddemo ./test/jaeger ./test/e2e
 OLDER       ?= 4.0.2,4.1.2,4.2.1,4.3.1
 BENCHFLAGS  ?=
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -21,12 +21,12 @@ help: ## list the targets
 build: ## compile every package
 	$(GO) build ./...
 
-test: unit e2e ## run all tests, those on released Kafka included
+test: unit e2e ## run all tests, those on released Kafka and Jaeger included
 
 unit: ## run the tests that need nothing but Go
 	$(GO) test -tags detectors ./...
 
-e2e: ## run the tests on released Kafka (KAFKA=4.4.0, E2E=the packages)
+e2e: ## run the tests on released Kafka and Jaeger (KAFKA=4.4.0, E2E=the packages)
 	KRAFTSIDE_KAFKA_VERSIONS=$(KAFKA) $(GO) test -tags e2e,detectors -count 1 -timeout 25m -p 1 -parallel 20 $(E2E)
 
 e2e-older: ## run what differs there on the releases before (OLDER)

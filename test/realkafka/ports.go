@@ -15,6 +15,10 @@ const (
 	highestPort = 32000
 )
 
+// FreePorts returns ports of the loopback interface that nothing listens on, for other servers of a test. A server that is
+// stopped finds its port free again.
+func FreePorts(count int) ([]int, error) { return freePorts(count) }
+
 // freePorts returns ports of the loopback interface that nothing listens on.
 func freePorts(count int) ([]int, error) {
 	var ports []int

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 
@@ -130,6 +131,28 @@ func (v *View) GroupsFrom(id string) func(yield func(*Group) bool) {
 func (v *View) Rebalances(group string) []*rebalance.Rebalance {
 	list, _ := v.rebalances.Get(group)
 	return list
+}
+
+// NewestRebalances yields the newest one of each group, by group.
+func (v *View) NewestRebalances() iter.Seq[*rebalance.Rebalance] {
+	return func(yield func(*rebalance.Rebalance) bool) {
+		v.rebalances.Scan(func(_ string, list []*rebalance.Rebalance) bool { return yield(list[0]) })
+	}
+}
+
+// AllRebalances yields all that are kept, by group, and of each group newest
+// first.
+func (v *View) AllRebalances() iter.Seq[*rebalance.Rebalance] {
+	return func(yield func(*rebalance.Rebalance) bool) {
+		v.rebalances.Scan(func(_ string, list []*rebalance.Rebalance) bool {
+			for _, r := range list {
+				if !yield(r) {
+					return false
+				}
+			}
+			return true
+		})
+	}
 }
 
 // Answers says whether this sidecar speaks for the group.

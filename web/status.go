@@ -21,6 +21,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		out.Peers = append(out.Peers, parsed.Peer(a.peer.broker, a.peer.host))
+		out.OpenRebalances = api.JoinOpen(out.OpenRebalances, parsed.OpenRebalances)
 		return nil
 	})
 	slices.SortFunc(out.Peers, func(a, b api.PeerStatus) int { return cmp.Compare(a.Broker, b.Broker) })
@@ -31,13 +32,14 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) ownStatus(v *pipeline.View) *api.Status {
 	now := s.o.Now()
 	out := &api.Status{
-		NodeID:   api.Node(v.NodeID),
-		Reasons:  s.reasons(v),
-		Metadata: api.NewMetadataStatus(v, call(s.o.MetadataSource), now),
-		Groups:   api.NewGroupsStatus(v, s.o.GroupsSource, now),
-		Kafka:    api.NewKafkaStatus(v.Image),
-		Peers:    []api.PeerStatus{},
-		Version:  s.o.Version,
+		NodeID:         api.Node(v.NodeID),
+		Reasons:        s.reasons(v),
+		Metadata:       api.NewMetadataStatus(v, call(s.o.MetadataSource), now),
+		Groups:         api.NewGroupsStatus(v, s.o.GroupsSource, now),
+		Kafka:          api.NewKafkaStatus(v.Image),
+		Peers:          []api.PeerStatus{},
+		OpenRebalances: api.NewOpenRebalances(v),
+		Version:        s.o.Version,
 	}
 	out.Groups.Counts = api.NewCounts(v)
 	out.Ready = len(out.Reasons) == 0

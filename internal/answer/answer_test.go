@@ -121,6 +121,13 @@ func troubled() *Status {
 		Store:   &api.StoreStatus{Reason: new("the disk is full")},
 		Kafka:   api.KafkaStatus{Brokers: 3},
 		Peers:   []api.PeerStatus{{Broker: kafka.NoNode, Host: "h", Ready: true}, {Broker: 2, Ready: false, Loading: []int32{1}, Answers: []int32{1, 2}}},
+		OpenRebalances: []api.OpenRebalance{
+			{Group: "g\x1b", Epoch: 12, Members: 6, Done: 5, WaitedFor: []api.WaitedFor{
+				{MemberID: "m\x1b", ClientHost: "/10.2.3.4", Partitions: &api.Assignment{"orders": {3}}}, {MemberID: "n"},
+			}},
+			{Group: "late", Epoch: 3, Members: 2, Done: 1, WaitedFor: []api.WaitedFor{{MemberID: "m"}}},
+			{Group: "new", Epoch: 2, Members: 1},
+		},
 		Missing: []api.Missing{{Broker: 3, Error: "e"}},
 	}, false)
 }
@@ -128,8 +135,14 @@ func troubled() *Status {
 func TestStatusInABadWay(t *testing.T) {
 	s := troubled()
 	text := cli.NewText(&cli.Output{})
+	text.Now = time.UnixMilli(252_000)
 	s.Text(text)
 	require.Equal(t, `cluster c   metadata version -   3 brokers registered
+
+3 rebalances are open
+  "g\u001B"   epoch 12   open for 4 min 12 s   waits for "m\u001B" (host 10.2.3.4) to release orders 3 and for 1 other; 5 of 6 members are done
+  late        epoch 3    open for 4 min 12 s   waits for m; 1 of 2 members are done
+  new         epoch 2    open for 4 min 12 s   waits for a target assignment
 
 sidecars       3 of 3 answer
 groups         3: 1 "Odd\u001B", 2 Stable

@@ -40,6 +40,7 @@ func (a *Status) Lacking() error { return (&Scope{Missing: a.Missing}).Lacking()
 // one that was asked, and what keeps any of them.
 func (a *Status) Text(t *cli.Text) {
 	a.cluster(t)
+	a.open(t)
 	t.Printf("\n")
 	var rows [][]string
 	if a.Committed == nil {
@@ -61,6 +62,42 @@ func (a *Status) cluster(t *cli.Text) {
 		name = t.Bold(cli.Name(*a.Cluster)) + "   " + name
 	}
 	t.Printf("%s   metadata version %s   %s\n", name, optional(a.Kafka.MetadataVersion), count(a.Kafka.Brokers, "broker registered", "brokers registered"))
+}
+
+// open are the rebalances that are not over: for how long, and who is waited for.
+func (a *Status) open(t *cli.Text) {
+	if len(a.OpenRebalances) == 0 {
+		return
+	}
+	t.Printf("\n%s\n", t.Yellow(count(len(a.OpenRebalances), "rebalance is open", "rebalances are open")))
+	var rows [][]string
+	for i := range a.OpenRebalances[:min(len(a.OpenRebalances), maxNamed)] {
+		r := &a.OpenRebalances[i]
+		rows = append(rows, []string{t.Bold(cli.Name(r.Group)), fmt.Sprintf("epoch %d", r.Epoch), "open for " + span(t.Now.Sub(time.UnixMilli(int64(r.StartedAt)))), waitedText(r)})
+	}
+	t.Table("  ", rows)
+	if more := len(a.OpenRebalances) - maxNamed; more > 0 {
+		t.Printf("  and %d more\n", more)
+	}
+}
+
+// waitedText says whom a rebalance waits for, by the first of them.
+func waitedText(r *api.OpenRebalance) string {
+	if len(r.WaitedFor) == 0 {
+		return "waits for a target assignment"
+	}
+	w := &r.WaitedFor[0]
+	text := "waits for " + cli.Name(w.MemberID)
+	if strings.Trim(w.ClientHost, "/") != "" {
+		text += " (host " + host(w.ClientHost) + ")"
+	}
+	if w.Partitions != nil {
+		text += " to release " + partitions(*w.Partitions)
+	}
+	if more := len(r.WaitedFor) - 1; more > 0 {
+		text += fmt.Sprintf(" and for %s", count(more, "other", "others"))
+	}
+	return text + fmt.Sprintf("; %d of %d members are done", r.Done, r.Members)
 }
 
 // all says whether one sidecar answers for every group.

@@ -24,8 +24,10 @@ type Status struct {
 	Store     *StoreStatus   `json:"store"` // null: nothing is kept on disk
 	Kafka     KafkaStatus    `json:"kafka"`
 	Peers     []PeerStatus   `json:"peers"`
-	Missing   []Missing      `json:"missing"`
-	Version   string         `json:"version"`
+	// OpenRebalances are those of all sidecars that answered, the oldest first.
+	OpenRebalances []OpenRebalance `json:"openRebalances"`
+	Missing        []Missing       `json:"missing"`
+	Version        string          `json:"version"`
 }
 
 // Reason is one why a sidecar is not ready, and what an operator can do.

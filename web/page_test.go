@@ -58,6 +58,29 @@ func TestPagesOfTopics(t *testing.T) {
 	}
 }
 
+// Rebalances are listed newest first, and on each page of several sidecars what
+// any of them holds.
+func TestPagesOfRebalances(t *testing.T) {
+	s := many(t, 3, nil)
+	var want []string
+	for i := range 25 {
+		id := fmt.Sprintf("g%d", i*7919%25)
+		s.groups(groups.PartitionFor(id, 3), fmt.Sprintf(`5 {"groupId":%q,"memberId":"m"} {}`, id), fmt.Sprintf(`3 {"groupId":%q} {"epoch":1}`, id))
+		want = append(want, id)
+	}
+	whole := walk(t, s.sidecars[1], "/v1/rebalances", "limit=1000")
+	require.ElementsMatch(t, want, whole)
+	for _, query := range []string{"limit=1", "limit=2", "limit=7", "limit=24", "limit=25", "bytes=1", "limit=13&bytes=4000"} {
+		for node := range s.sidecars {
+			require.Equal(t, whole, walk(t, s.sidecars[node], "/v1/rebalances", query), "%s at %d", query, node)
+		}
+	}
+	for _, token := range []string{"g1", "1/2", "x/2/id", "1/x/id", "01/2/id", "1/99999999999/id"} {
+		r := s.sidecars[1].get("/v1/rebalances?after=" + newToken(token))
+		require.Equal(t, http.StatusBadRequest, r.StatusCode, token)
+	}
+}
+
 // walk asks for page after page.
 func walk(t *testing.T, c *sidecar, path, query string) (names []string) {
 	after := ""
@@ -65,10 +88,11 @@ func walk(t *testing.T, c *sidecar, path, query string) (names []string) {
 		r := c.get(path + "?" + query + "&after=" + url.QueryEscape(after))
 		require.Equal(t, http.StatusOK, r.StatusCode)
 		page := decode[struct {
-			Groups  []struct{ Group string }
-			Topics  []struct{ Name string }
-			Missing []api.Missing
-			Next    string
+			Groups     []struct{ Group string }
+			Topics     []struct{ Name string }
+			Rebalances []struct{ Group string }
+			Missing    []api.Missing
+			Next       string
 		}](t, r)
 		require.Empty(t, page.Missing)
 		for _, g := range page.Groups {
@@ -76,6 +100,9 @@ func walk(t *testing.T, c *sidecar, path, query string) (names []string) {
 		}
 		for _, topic := range page.Topics {
 			names = append(names, topic.Name)
+		}
+		for _, r := range page.Rebalances {
+			names = append(names, r.Group)
 		}
 		if after = page.Next; after == "" {
 			return names

@@ -34,12 +34,11 @@ func parseWanted(q url.Values) (w wanted, err error) {
 	if w.bytes, err = positive(q, "bytes", maxPageBytes, maxPageBytes); err != nil {
 		return w, err
 	}
-	if text := q.Get("since"); text != "" {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return w, fail(http.StatusBadRequest, codeBadRequest, "since: %.40q is not a time as in 2006-01-02T15:04:05Z", text)
+	if q.Get("since") != "" {
+		if w.since, err = parseSince(q); err != nil {
+			return w, err
 		}
-		w.since, w.last = at.UnixMilli(), maxLast
+		w.last = maxLast
 	}
 	if text := q.Get("epoch"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 31)
@@ -49,6 +48,19 @@ func parseWanted(q url.Values) (w wanted, err error) {
 		w.epoch = int32(n)
 	}
 	return w, nil
+}
+
+// parseSince reads a time, 0 if there is none.
+func parseSince(q url.Values) (ms int64, err error) {
+	text := q.Get("since")
+	if text == "" {
+		return 0, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, fail(http.StatusBadRequest, codeBadRequest, "since: %.40q is not a time as in 2006-01-02T15:04:05Z", text)
+	}
+	return at.UnixMilli(), nil
 }
 
 func (w *wanted) has(r *rebalance.Rebalance) bool {

@@ -113,6 +113,7 @@ func (s *Server) newRoutes() *http.ServeMux {
 	v1("/v1/groups", s.groups)
 	v1("/v1/groups/{group}", s.group)
 	v1("/v1/groups/{group}/rebalances", s.rebalances)
+	v1("/v1/rebalances", s.allRebalances)
 	v1("/v1/topics", s.topics)
 	v1("/v1/topics/{topic}", s.topic)
 	v1("/v1/subscriptions", s.subscriptions)

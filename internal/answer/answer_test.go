@@ -118,9 +118,9 @@ func troubled() *Status {
 			{Role: api.RoleAnswers, Loading: true, Percent: new(40), RemainingMs: new(int64(1000)), Problem: problem},
 			{Role: api.RoleFollows, Loading: true},
 		}, Counts: api.Counts{States: map[string]int{"Odd\x1b": 1, "Stable": 2}, Verdicts: map[topichash.Verdict]int{"drift": 1}}},
-		Store:   &api.StoreStatus{Reason: new("the disk is full")},
-		Kafka:   api.KafkaStatus{Brokers: 3},
-		Peers:   []api.PeerStatus{{Broker: kafka.NoNode, Host: "h", Ready: true}, {Broker: 2, Ready: false, Loading: []int32{1}, Answers: []int32{1, 2}}},
+		Store: &api.StoreStatus{Reason: new("the disk is full")},
+		Kafka: api.KafkaStatus{Brokers: 3},
+		Peers: []api.PeerStatus{{Broker: kafka.NoNode, Host: "h", Ready: true}, {Broker: 2, Ready: false, Loading: []int32{1}, Answers: []int32{1, 2}}},
 		OpenRebalances: []api.OpenRebalance{
 			{Group: "g\x1b", Epoch: 12, Members: 6, Done: 5, WaitedFor: []api.WaitedFor{
 				{MemberID: "m\x1b", ClientHost: "/10.2.3.4", Partitions: &api.Assignment{"orders": {3}}}, {MemberID: "n"},

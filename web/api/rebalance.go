@@ -21,6 +21,14 @@ type Rebalances struct {
 	Completeness
 }
 
+// RebalanceList is the answer of /v1/rebalances: those of all groups, newest
+// first.
+type RebalanceList struct {
+	Rebalances []Rebalance `json:"rebalances"`
+	Completeness
+	Next string `json:"next,omitempty"`
+}
+
 // Gap is epochs between two rebalances, or before the first one that is known,
 // that nobody saw.
 type Gap struct {

@@ -157,6 +157,7 @@ func (s *state) startShard(partition int32) *shard {
 	}
 	sh := newShard(groups.NewShard(partition, groups.Options{NewGroupEpoch: s.newGroupEpoch(partition)}))
 	sh.hidden = true
+	sh.seen = s.now // what was cleaned away before is no loss: nothing was read before
 	return s.putShard(sh)
 }
 

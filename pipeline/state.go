@@ -58,7 +58,7 @@ type state struct {
 type shard struct {
 	*groups.Shard
 	at       offsetslog.Position
-	seen     time.Time // when at was last known to be the end of the partition
+	seen     time.Time // when at was last known to be its end, or the load began
 	progress offsetslog.Progress
 	// hidden: the partition is read from its start, and what is known of it
 	// was not true at any time.

@@ -16,8 +16,12 @@ import (
 // them. The change is what is known of the records between the two.
 func undo(base, next *image.MetadataImage, c *historyChange, timeouts iter.Seq[image.Config]) [][]byte {
 	u := undoing{base: base, next: next}
+	named := make(map[kafka.NodeID]bool)
 	for i := range c.Brokers {
-		u.broker(c.Brokers[i].Broker)
+		if id := c.Brokers[i].Broker; !named[id] {
+			named[id] = true
+			u.broker(id)
+		}
 	}
 	u.topics(c.Sources)
 	u.configs(timeouts)
@@ -71,7 +75,7 @@ func (u *undoing) topics(sources []sourceRow) {
 
 func (u *undoing) topic(was image.Topic) {
 	is, there := u.next.Topics().ByID(was.ID())
-	if there && is.NumPartitions() == was.NumPartitions() {
+	if there && sameNumbers(was, is) {
 		u.replicas(was, is)
 		return
 	}
@@ -81,6 +85,21 @@ func (u *undoing) topic(was image.Topic) {
 			TopicID: was.ID(), PartitionID: number, Replicas: numbers(p.Replicas), Isr: numbers(p.Replicas), Leader: int32(kafka.NoNode),
 		})
 	}
+}
+
+// sameNumbers says whether two states of a topic have the same partitions.
+func sameNumbers(a, b image.Topic) bool {
+	if a.NumPartitions() != b.NumPartitions() {
+		return false
+	}
+	var replicas []kafka.NodeID
+	for number := range a.Partitions() {
+		there := false
+		if replicas, there = b.AppendReplicas(replicas[:0], number); !there {
+			return false
+		}
+	}
+	return true
 }
 
 // replicas brings back those of partitions that have others now.
@@ -94,6 +113,7 @@ func (u *undoing) replicas(was, is image.Topic) {
 		m := new(record.PartitionChangeRecord)
 		m.Reset()
 		m.TopicID, m.PartitionID, m.Replicas, m.Isr = was.ID(), number, numbers(p.Replicas), numbers(p.Replicas)
+		m.Directories = make([]kafka.UUID, len(p.Replicas)) // unassigned, since there must be as many
 		u.add(m)
 	}
 }

@@ -216,6 +216,29 @@ func TestKafkaReadsABatchLargerThanAnAnswer(t *testing.T) {
 	})
 }
 
+// An answer is not larger than what may be read in a second.
+func TestKafkaAsksForNoMoreThanItMayRead(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		const rate = 4 << 10
+		w.createTopic(1)
+		w.produce(0, "a=1")
+		var asked, over atomic.Int32
+		w.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+			w.KeepControl()
+			fetch := req.(*kmsg.FetchRequest)
+			asked.Add(1)
+			if fetch.MaxBytes > rate || fetch.Topics[0].Partitions[0].PartitionMaxBytes > rate {
+				over.Add(1)
+			}
+			return nil, nil, false
+		})
+		r := w.start(newRecorder(), func(c *KafkaConfig) { c.BytesPerSecond = rate })
+		require.Equal(t, []string{"fresh at 0", "0 a=1"}, r.after(soon))
+		require.NotZero(t, asked.Load())
+		require.Zero(t, over.Load())
+	})
+}
+
 // A quota answers without any partition until it is paid for.
 func TestKafkaIsThrottled(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

@@ -16,7 +16,7 @@ import (
 
 const (
 	// fetchBytes and partitionBytes bound an answer, though not below one
-	// batch.
+	// batch, where the rate does not bound it more.
 	fetchBytes     = 2 << 20
 	partitionBytes = 1 << 20
 
@@ -127,7 +127,7 @@ func compareBool(a, b bool) int {
 
 func (k *Kafka) fetchRequest(partitions []*kafkaPartition, wait time.Duration) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(wait.Milliseconds()), 1, fetchBytes
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(wait.Milliseconds()), 1, k.budget.most(fetchBytes)
 	topic := kmsg.NewFetchRequestTopic()
 	topic.Topic, topic.TopicID = kafka.OffsetsTopic, k.metadata.topic
 	for _, p := range partitions {
@@ -217,10 +217,10 @@ func (k *Kafka) take(p *kafkaPartition, b *broker, rp *kmsg.FetchResponseTopicPa
 		if p.maxBytes <= recordbatch.MaxSize {
 			return nil // look again
 		}
-		p.maxBytes = partitionBytes
+		p.maxBytes = k.budget.most(partitionBytes)
 		return k.refused(p, b.id, errNoBatch)
 	}
-	p.first, p.maxBytes = false, partitionBytes
+	p.first, p.maxBytes = false, k.budget.most(partitionBytes)
 	return k.settle(&p.partition, end)
 }
 

@@ -204,7 +204,7 @@ func (k *Kafka) lead(tp *kmsg.MetadataResponseTopicPartition) error {
 	if p == nil {
 		p = &kafkaPartition{
 			partition: *k.follow(tp.Partition, k.metadata.topic),
-			leader:    kafka.NoNode, leaderEpoch: kafka.UnknownEpoch, maxBytes: partitionBytes,
+			leader:    kafka.NoNode, leaderEpoch: kafka.UnknownEpoch, maxBytes: k.budget.most(partitionBytes),
 		}
 		k.partitions[tp.Partition] = p
 	}

@@ -41,6 +41,15 @@ func (b *budget) spend(bytes int, now time.Time) {
 	b.free = b.free.Add(time.Duration(float64(bytes) / b.perSecond * float64(time.Second)))
 }
 
+// most bounds an answer by what may be read in a second: else the first answers
+// of a slow load would hold all of it.
+func (b *budget) most(bytes int32) int32 {
+	if b.perSecond <= 0 {
+		return bytes
+	}
+	return max(1, int32(min(float64(bytes), b.perSecond)))
+}
+
 // backoff is the pause after so many failures in a row, the first being 1:
 // between 0.8 and 1.2 of the nominal one, so that the sidecars of a cluster do
 // not ask in step.

@@ -88,9 +88,15 @@ func (s *stage) requireEvidence(t *testing.T) {
 	for _, id := range slices.Sorted(maps.Keys(s.ids)) {
 		for _, r := range rebalances(t, s.all.Address(), id) {
 			for i := range r.Causes {
-				n, err := c.check(s.log, id, &r.Causes[i])
-				require.NoError(t, err, "group %s: %s", id, encode(t, r))
-				looked += n
+				// What reads the groups' log for the test may be behind.
+				eventually(t, "the evidence is in the logs", func() error {
+					n, err := c.check(s.log, id, &r.Causes[i])
+					if err != nil {
+						return fmt.Errorf("group %s: %w\n%s", id, err, encode(t, r))
+					}
+					looked += n
+					return nil
+				})
 			}
 		}
 	}

@@ -69,13 +69,14 @@ func TestStoreReachesItsLimit(t *testing.T) {
 	o := memOptions(vfs.NewMem())
 	s := open(t, o)
 	s.o.MaxBytes = 1 << 20 // below what Options allow
-	now := start
+	now, most := start, int64(0)
 	fill := func(n int) {
 		for i := range n {
 			s.Model(fmt.Sprintf("row-%d", i), randomBytes(uint64(i), 4<<10))
 			s.MaybeCommit(now.Add(-commitDelay))
 			s.MaybeCommit(now)
 			s.await()
+			most = max(most, s.Status().Bytes) // Pebble gives some of it back when it likes
 			now = now.Add(time.Second)
 		}
 	}
@@ -85,8 +86,8 @@ func TestStoreReachesItsLimit(t *testing.T) {
 	require.True(t, s.Status().Persisting)
 	fill(400)
 	require.Regexp(t, `^the store in dir takes . MiB, and its limit is 1 MiB \(--store.max-bytes\): nothing is persisted`, s.Status().Reason)
-	require.Greater(t, s.Status().Bytes, int64(400<<10))
-	require.Less(t, s.Status().Bytes, int64(2<<20), "it stopped in time")
+	require.Greater(t, most, int64(400<<10))
+	require.Less(t, most, int64(2<<20), "it stopped in time")
 
 	s.o.MaxBytes = 16 << 20
 	for !s.Recoverable() {

@@ -2,6 +2,7 @@ package delta
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/kraftside/kraftside/image"
@@ -61,29 +62,54 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s %d, %v -> %v", c.Kind, c.Broker, c.RacksBefore, c.RacksAfter)
 }
 
-// Changes lists what changed, brokers first, then deleted and touched topics.
+// Changes yields what changed, brokers first, then deleted and touched topics.
 // Its cost follows the number of touched topics. A broker's change of rack
 // stands for itself: CompareTopic tells which partitions of a topic it moved.
-func (d *Delta) Changes() []Change {
-	changes := d.brokerChanges()
-	recreated := make(map[string]kafka.TopicID)
+func (d *Delta) Changes() iter.Seq[Change] {
+	return func(yield func(Change) bool) {
+		each := func(list []Change) bool {
+			for i := range list {
+				if !yield(list[i]) {
+					return false
+				}
+			}
+			return true
+		}
+		recreated := make(map[string]struct{})
+		if !each(d.brokerChanges()) || !each(d.deletions(recreated)) {
+			return
+		}
+		for t := range d.TouchedTopics() {
+			if !each(d.topicChanges(t, recreated)) {
+				return
+			}
+		}
+	}
+}
+
+// deletions are the deleted topics; those of them that are there again are
+// added to recreated.
+func (d *Delta) deletions(recreated map[string]struct{}) (changes []Change) {
 	for _, old := range d.deleted {
 		if now, ok := d.next.Topics().ByName(old.Name); ok {
-			recreated[old.Name] = old.ID
+			recreated[old.Name] = struct{}{}
 			changes = append(changes, Change{Kind: TopicRecreated, Topic: old.Name, TopicID: now.ID(), OldTopicID: old.ID})
 			continue
 		}
 		changes = append(changes, Change{Kind: TopicDeleted, Topic: old.Name, TopicID: old.ID})
 	}
-	for t := range d.TouchedTopics() {
-		before, existed := d.base.Topics().ByID(t.ID())
-		if existed {
-			changes = append(changes, CompareTopic(d.base, d.next, before, t)...)
-		} else if _, again := recreated[t.Name()]; !again {
-			changes = append(changes, Change{Kind: TopicCreated, Topic: t.Name(), TopicID: t.ID(), PartitionsAfter: t.NumPartitions()})
-		}
-	}
 	return changes
+}
+
+// topicChanges is what became of a touched topic, but that it was recreated.
+func (d *Delta) topicChanges(t image.Topic, recreated map[string]struct{}) []Change {
+	if before, existed := d.base.Topics().ByID(t.ID()); existed {
+		return CompareTopic(d.base, d.next, before, t)
+	}
+	if _, again := recreated[t.Name()]; again {
+		return nil
+	}
+	return []Change{{Kind: TopicCreated, Topic: t.Name(), TopicID: t.ID(), PartitionsAfter: t.NumPartitions()}}
 }
 
 func (d *Delta) brokerChanges() (changes []Change) {

@@ -76,7 +76,7 @@ func describe(d *Delta) string {
 	if d.RacksMoved() {
 		fmt.Fprintln(&b, "racks moved")
 	}
-	for _, c := range d.Changes() {
+	for c := range d.Changes() {
 		fmt.Fprintln(&b, c)
 	}
 	if b.Len() == 0 {

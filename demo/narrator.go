@@ -109,7 +109,7 @@ func (n *narrator) group(at int64, where, id string, kind groups.Type, what stri
 // metadata tells what a record of the metadata log, or several, changed.
 func (n *narrator) metadata(changes []delta.Change, at image.Provenance) {
 	for i := range changes {
-		n.row(at.AppendTime, metadataRecord(at.Offset), changeText(&changes[i]))
+		n.row(at.AppendTime, metadataRecord(at.Offset), cli.Escape(changes[i].Summary()))
 	}
 }
 

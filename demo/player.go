@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -269,7 +270,7 @@ func (p *Player) progress(partition int32, next kafka.Offset, epoch kafka.Epoch)
 
 // onMetadata is the pipeline's.
 func (p *Player) onMetadata(d *delta.Delta, m loader.Manifest) {
-	changes := d.Changes()
+	changes := slices.Collect(d.Changes())
 	p.summary.MetadataChanges += len(changes)
 	p.narrator.metadata(changes, m.Provenance)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ type diskLaw struct {
 
 func newDiskLaw(t *testing.T) *diskLaw {
 	s := tellStory(t)
-	l := &diskLaw{story: s, views: s.views(t), ref: startRun(t, s, nil), end: s.last() + time.Hour.Milliseconds()}
+	l := &diskLaw{story: s, views: s.views(t), ref: startRun(t, s, nil), end: s.last() + 24*time.Hour.Milliseconds()}
 	l.ref.catchUp(len(s.events))
 	l.ref.tick(l.end)
 	return l
@@ -172,6 +173,7 @@ func (d *onDisk) heal() {
 	for ; d.p.Flush() != nil; at += 1000 {
 		require.Less(d.t, at, d.law.end, "%s: %s", d.where(), d.store.Status().Reason)
 		d.tick(at)
+		runtime.Gosched() // to what Pebble has not ended yet
 	}
 	d.crash("after it was repaired")
 	d.tick(d.law.end)

@@ -71,6 +71,7 @@ func (s *state) OnMetadataUpdate(d *delta.Delta, m loader.Manifest) {
 	for topic := range s.cache.Changed() {
 		s.markTopic(topic)
 	}
+	s.followHistory(d)
 	s.settleAll()
 	s.explainer.OnMetadataUpdate(d)
 	if s.Store != nil {

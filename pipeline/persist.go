@@ -14,8 +14,8 @@ func (s *state) endOfSlice() {
 	s.assessDirty()
 	changed := s.cache.TakeChanged()
 	s.noteTouched(changed)
-	s.noteRebalances()
-	defer s.tellRebalances()
+	s.noteNews()
+	defer s.tellDurable()
 	if s.Store == nil {
 		return
 	}
@@ -62,6 +62,7 @@ func (s *state) rewrite() (*store.Warning, error) {
 	return s.Store.Rebuild(store.State{
 		Image: s.loader.Image(), Model: s.modelRows, Hashes: s.hashRecords,
 		Rebalances: s.explainer.AllRows(), ExportsOf: whole, Exports: s.exportRows,
+		Changes: s.history.AllRows(),
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kraftside/kraftside/delta"
+	"github.com/kraftside/kraftside/history"
 	"github.com/kraftside/kraftside/image/loader"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/rebalance"
@@ -60,6 +61,12 @@ type Options struct {
 	// members are. With a store, each is told once it is durable. It may be
 	// nil.
 	OnRebalance func(*rebalance.Rebalance)
+	// OnChange is told, likewise, of every change of the metadata that is kept.
+	// It may be nil.
+	OnChange func(*history.Entry)
+	// MaxAge is how long changes and rebalances are kept; 0 is no limit but the
+	// number of them.
+	MaxAge time.Duration
 	// Exports say which rebalances Pending returns; nil: none.
 	Exports *Exports
 	// OnRebuilt is told, under the writer's turn, that the store holds the
@@ -154,8 +161,8 @@ func (p *Pipeline) SetClusterID(id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state.explainer.SetClusterID(id)
-	p.state.noteRebalances()
-	p.state.tellRebalances()
+	p.state.noteNews()
+	p.state.tellDurable()
 	p.publish()
 	if p.state.Store == nil {
 		return nil
@@ -181,7 +188,7 @@ func (p *Pipeline) Flush() error {
 		return nil
 	}
 	err := p.state.Store.Flush()
-	p.state.tellRebalances()
+	p.state.tellDurable()
 	p.publish()
 	return err
 }

@@ -2,28 +2,32 @@ package pipeline
 
 import (
 	"github.com/kraftside/kraftside/groups/offsetslog"
+	"github.com/kraftside/kraftside/history"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/rebalance"
 )
 
-// untold is what became of rebalances in a slice, until it is durable.
+// untold is what became of rebalances, and of the metadata, in a slice, until it
+// is durable.
 type untold struct {
-	commit uint64 // of the store
-	groups map[string][]*rebalance.Rebalance
-	states []*rebalance.Rebalance // for OnRebalance
+	commit  uint64 // of the store
+	groups  map[string][]*rebalance.Rebalance
+	states  []*rebalance.Rebalance // for OnRebalance
+	entries []*history.Entry
 }
 
-// noteRebalances hands what is new of rebalances to the store. It is told once
-// the store has it (invariant 4).
-func (s *state) noteRebalances() {
+// noteNews hands what is new to the store. It is told once the store has it
+// (invariant 4).
+func (s *state) noteNews() {
 	changed := s.explainer.TakeChanged()
-	u := untold{states: s.states}
-	s.states = nil
+	u := untold{states: s.states, entries: s.entries}
+	s.states, s.entries = nil, nil
+	s.noteHistory()
 	if s.Store != nil {
 		s.explainer.TakeRows(changed, s.Store.Rebalance)
 		u.commit = s.Store.Commit()
 	}
-	if len(changed)+len(u.states) == 0 {
+	if len(changed)+len(u.states)+len(u.entries) == 0 {
 		return
 	}
 	u.groups = make(map[string][]*rebalance.Rebalance, len(changed))
@@ -33,9 +37,9 @@ func (s *state) noteRebalances() {
 	s.untold = append(s.untold, u)
 }
 
-// tellRebalances tells what is durable by now. While the store does not work all
-// is told at once: there is nothing to wait for, and somebody may need to know.
-func (s *state) tellRebalances() {
+// tellDurable tells what is durable by now. While the store does not work all is
+// told at once: there is nothing to wait for, and somebody may need to know.
+func (s *state) tellDurable() {
 	for len(s.untold) > 0 && s.durable(s.untold[0].commit) {
 		s.tell(&s.untold[0])
 		s.untold = s.untold[1:]
@@ -47,6 +51,7 @@ func (s *state) durable(commit uint64) bool {
 }
 
 func (s *state) tell(u *untold) {
+	s.tellHistory(u.entries)
 	for group, list := range u.groups {
 		s.published = false
 		if len(list) > 0 {

@@ -40,6 +40,9 @@ func restoredState(o Options) (*state, error) {
 	if err := o.Store.LoadRebalances(rebalance.HistoryPartition, s.explainer.RestoreHistory); err != nil {
 		return nil, err
 	}
+	if err := s.restoreChanges(); err != nil {
+		return nil, err
+	}
 	for number := range held.Partitions {
 		sh, err := s.loadShard(number)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -235,9 +236,8 @@ func requireShown(t *testing.T, want, got *View, where string) {
 	}
 }
 
-// requireRebalances compares all that is known of rebalances, and which of them
-// are to be exported. They are told once
-// they are durable.
+// requireRebalances compares all that is known of rebalances, which of them are
+// to be exported, and how the metadata changed. That is told once it is durable.
 func requireRebalances(t *testing.T, want, got *run, where string) {
 	t.Helper()
 	require.NoError(t, got.p.Flush(), where)
@@ -245,6 +245,11 @@ func requireRebalances(t *testing.T, want, got *run, where string) {
 	require.NotEmpty(t, a)
 	if !reflect.DeepEqual(a, b) {
 		require.Equal(t, a, b, where)
+	}
+	const newest = kafka.Offset(math.MaxInt64)
+	if a, b := slices.Collect(want.p.View().Changes(newest)), slices.Collect(got.p.View().Changes(newest)); len(a) == 0 || !reflect.DeepEqual(a, b) {
+		require.Equal(t, a, b, where)
+		require.NotEmpty(t, a)
 	}
 	if a, b := want.p.Pending(1000), got.p.Pending(1000); !reflect.DeepEqual(a, b) {
 		require.Equal(t, a, b, where)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/groups/offsetslog"
+	"github.com/kraftside/kraftside/history"
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/image/loader"
 	"github.com/kraftside/kraftside/internal/kafka"
@@ -22,6 +23,7 @@ type state struct {
 	loader       *loader.Loader
 	cache        *topichash.Cache
 	explainer    *rebalance.Explainer
+	history      *history.Log
 	shards       map[int32]*shard
 	coordinators map[int32]coordinator
 	assignment   offsetslog.Assignment
@@ -46,12 +48,16 @@ type state struct {
 	// rebalances of each group, newest first.
 	rebalances *btree.Map[string, []*rebalance.Rebalance]
 	states     []*rebalance.Rebalance // new ones of this slice
-	untold     []untold
-	outbox     []*due // in the order in which they came
-	progress   metadatalog.Progress
-	refused    error // why the metadata tail stands still
-	published  bool  // nothing changed since the last view
-	stats      Stats
+	// changes of the metadata, by the offset of their image, and new ones of
+	// this slice.
+	changes   *btree.Map[kafka.Offset, *history.Entry]
+	entries   []*history.Entry
+	untold    []untold
+	outbox    []*due // in the order in which they came
+	progress  metadatalog.Progress
+	refused   error // why the metadata tail stands still
+	published bool  // nothing changed since the last view
+	stats     Stats
 }
 
 // shard is a partition of __consumer_offsets.
@@ -97,6 +103,8 @@ func newState(o Options, base *image.MetadataImage) *state {
 		views:        &btree.Map[string, *Group]{},
 		touched:      &btree.Map[string, image.Provenance]{},
 		rebalances:   &btree.Map[string, []*rebalance.Rebalance]{},
+		history:      history.New(history.DefaultLimits),
+		changes:      &btree.Map[kafka.Offset, *history.Entry]{},
 		progress:     metadatalog.Progress{Leader: kafka.NoNode, HighWatermark: kafka.UnknownOffset},
 	}
 	if o.ClusterID == "" && o.Store != nil {
@@ -165,6 +173,7 @@ var nowhere = offsetslog.Position{Offset: kafka.UnknownOffset, Epoch: kafka.Unkn
 
 func (s *state) tick(now time.Time) {
 	s.now = now
+	s.expire()
 	for key := range s.waiting {
 		s.dirty[key] = struct{}{}
 	}

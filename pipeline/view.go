@@ -10,6 +10,7 @@ import (
 
 	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/groups/offsetslog"
+	"github.com/kraftside/kraftside/history"
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/metadatalog"
@@ -36,6 +37,7 @@ type View struct {
 	groups     *btree.Map[string, *Group]
 	touched    *btree.Map[string, image.Provenance] // by topic
 	rebalances *btree.Map[string, []*rebalance.Rebalance]
+	changes    *btree.Map[kafka.Offset, *history.Entry]
 }
 
 // Group is a group with the verdict on its hash. It is shared: do not change
@@ -85,6 +87,7 @@ func (s *state) newView() *View {
 		groups:     s.views.Copy(),
 		touched:    s.touched.Copy(),
 		rebalances: s.rebalances.Copy(),
+		changes:    s.changes.Copy(),
 	}
 	for _, number := range slices.Sorted(maps.Keys(s.shards)) {
 		sh := s.shards[number]
@@ -152,6 +155,15 @@ func (v *View) AllRebalances() iter.Seq[*rebalance.Rebalance] {
 			}
 			return true
 		})
+	}
+}
+
+// Changes yields what is kept of how the metadata changed, as far as it is
+// durable, the newest first, beginning with the entry of an offset or the next
+// older one.
+func (v *View) Changes(from kafka.Offset) iter.Seq[*history.Entry] {
+	return func(yield func(*history.Entry) bool) {
+		v.changes.Descend(from, func(_ kafka.Offset, e *history.Entry) bool { return yield(e) })
 	}
 }
 

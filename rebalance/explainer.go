@@ -1,6 +1,7 @@
 package rebalance
 
 import (
+	"cmp"
 	"container/heap"
 	"iter"
 	"maps"
@@ -60,11 +61,11 @@ type Explainer struct {
 	groups  map[string]*track
 	waiting waiting
 	changed map[string]struct{}
-	kept    []reference // in the order of their beginning
-	members int         // of those
-	removed []removal   // that TakeRows has yet to tell
-	// partitions are those that are followed, false if their rows are lost.
-	partitions map[int32]bool
+	kept    kept
+	members int       // of those
+	removed []removal // that TakeRows has yet to tell
+	// partitions are those that are followed.
+	partitions map[int32]*Partition
 }
 
 // reference is a rebalance that is kept.
@@ -73,6 +74,10 @@ type reference struct {
 	id        ID
 	startedAt int64
 	members   int
+}
+
+func (r *reference) before(o *reference) bool {
+	return cmp.Or(cmp.Compare(r.startedAt, o.startedAt), cmp.Compare(r.id.Partition, o.id.Partition), cmp.Compare(r.id.Offset, o.id.Offset)) < 0
 }
 
 // track is what is known of one group.
@@ -112,7 +117,7 @@ func New(base *image.MetadataImage, o Options) *Explainer {
 	}
 	return &Explainer{
 		Options: o, history: newHistory(base, o.Limits, o.Stored),
-		groups: make(map[string]*track), changed: make(map[string]struct{}), partitions: make(map[int32]bool),
+		groups: make(map[string]*track), changed: make(map[string]struct{}), partitions: make(map[int32]*Partition),
 	}
 }
 
@@ -206,29 +211,29 @@ func (e *Explainer) add(t *track, r *Rebalance) {
 }
 
 func (e *Explainer) keep(r *Rebalance) {
-	e.kept = append(e.kept, reference{r.Group, r.ID, r.StartedAt, len(r.Members)})
+	heap.Push(&e.kept, reference{r.Group, r.ID, r.StartedAt, len(r.Members)})
 	e.members += len(r.Members)
 }
 
 // trim drops the oldest rebalances, if there are more than the limits allow.
 func (e *Explainer) trim() {
 	for len(e.kept) > e.Limits.Rebalances || e.members > e.Limits.Members && len(e.kept) > 1 {
-		e.drop(&e.kept[0])
-		e.kept = e.kept[1:]
+		e.dropOldest()
 	}
 }
 
 // Expire drops the rebalances that began before a time, in milliseconds since
-// 1970.
+// 1970. What the next bump of a group is compared with is kept as long as there
+// is the group.
 func (e *Explainer) Expire(before int64) {
 	for len(e.kept) > 0 && e.kept[0].startedAt < before {
-		e.drop(&e.kept[0])
-		e.kept = e.kept[1:]
+		e.dropOldest()
 	}
 }
 
-// drop forgets a rebalance, if its group has not yet.
-func (e *Explainer) drop(r *reference) {
+// dropOldest forgets the oldest rebalance, if its group has not yet.
+func (e *Explainer) dropOldest() {
+	r := heap.Pop(&e.kept).(reference)
 	e.members -= r.members
 	t := e.groups[r.group]
 	if t == nil {
@@ -239,10 +244,19 @@ func (e *Explainer) drop(r *reference) {
 		t.rebalances = slices.Delete(t.rebalances, i, i+1)
 		e.changed[r.group] = struct{}{}
 	}
-	if len(t.rebalances)+len(t.bumps) == 0 {
-		delete(e.groups, r.group)
-		e.remove(removal{partition: t.partition, track: r.group})
+	e.dropTrack(r.group, t)
+}
+
+// dropTrack forgets a group of which no rebalance is kept, once it is gone.
+func (e *Explainer) dropTrack(group string, t *track) {
+	if len(t.rebalances)+len(t.bumps) > 0 {
+		return
 	}
+	if p := e.partitions[t.partition]; p != nil && p.shard.Freeze(group) != nil {
+		return
+	}
+	delete(e.groups, group)
+	e.remove(removal{partition: t.partition, track: group})
 }
 
 // edit returns a rebalance of the track to be written to: itself, as long as
@@ -312,6 +326,25 @@ func (e *Explainer) Forget(partition int32) {
 		e.members -= r.members
 		return true
 	})
+	heap.Init(&e.kept)
+}
+
+// kept are the rebalances that are kept, by when they began.
+type kept []reference
+
+func (k kept) Len() int           { return len(k) }
+func (k kept) Less(i, j int) bool { return k[i].before(&k[j]) }
+func (k kept) Swap(i, j int)      { k[i], k[j] = k[j], k[i] }
+
+// Push implements heap.Interface.
+func (k *kept) Push(r any) { *k = append(*k, r.(reference)) }
+
+// Pop implements heap.Interface.
+func (k *kept) Pop() any {
+	last := len(*k) - 1
+	r := (*k)[last]
+	*k = (*k)[:last]
+	return r
 }
 
 // waiting are the bumps that wait for the metadata log, by their times.

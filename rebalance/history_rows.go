@@ -10,6 +10,7 @@ import (
 	"github.com/kraftside/kraftside/delta"
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/rowvalue"
 )
 
 // HistoryPartition is the Partition of rows of the metadata log.
@@ -141,7 +142,7 @@ func (w *historyRows) end() {
 }
 
 func (w *historyRows) add(offset kafka.Offset, c *historyChange) {
-	w.pending = append(w.pending, pendingRow{offset, c.Point, encode(c)})
+	w.pending = append(w.pending, pendingRow{offset, c.Point, rowvalue.Encode(c)})
 }
 
 // takeRows yields what is new, and removes what is older than the history.
@@ -168,7 +169,7 @@ func (h *history) takeRows(yield func(Row)) {
 	w.others = dropRows(w.others, h.complete, yield)
 	base := historyBase{start.Offset, start.Epoch, start.AppendTime, h.complete}
 	if base != w.base {
-		yield(Row{Partition: HistoryPartition, Key: []byte{baseRow}, Value: encode(&base)})
+		yield(Row{Partition: HistoryPartition, Key: []byte{baseRow}, Value: rowvalue.Encode(&base)})
 		w.base = base
 	}
 }

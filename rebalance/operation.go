@@ -149,15 +149,18 @@ type Partition struct {
 	named   bool // the group of op has a rebalance under way
 	next    kafka.Offset
 	holes   bool // records are missing, as in a log that was compacted
+	lost    bool // its rows are, see Lost
 }
 
 // Partition begins with a partition, whose records from next on are replayed
 // into the shard. The topic is __consumer_offsets.
 func (e *Explainer) Partition(topicID kafka.TopicID, shard *groups.Shard, next kafka.Offset) *Partition {
-	if _, known := e.partitions[shard.Partition()]; !known {
-		e.partitions[shard.Partition()] = true
+	p := &Partition{e: e, topicID: topicID, shard: shard, next: max(next, 0)}
+	if old := e.partitions[shard.Partition()]; old != nil {
+		p.lost = old.lost
 	}
-	return &Partition{e: e, topicID: topicID, shard: shard, next: max(next, 0)}
+	e.partitions[shard.Partition()] = p
+	return p
 }
 
 // Pass passes over an offset that is no record, as the end of a transaction.

@@ -1,7 +1,6 @@
 package rebalance
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,9 +8,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/fxamacker/cbor/v2"
-
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/rowvalue"
 )
 
 // Row is a piece of an Explainer's state for a store, under a key that is unique
@@ -54,21 +52,6 @@ type head struct {
 	Facts *facts // nil once the causes are settled
 }
 
-// Strings are kept as bytes: those of Kafka need not be UTF-8.
-var (
-	encoding, _ = cbor.EncOptions{String: cbor.StringToByteString}.EncMode()
-	decoding, _ = cbor.DecOptions{
-		ByteStringToString: cbor.ByteStringToStringAllowed, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
-		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden, MaxArrayElements: 1 << 24,
-	}.DecMode()
-)
-
-// encode has no error to return: all types are those of this file.
-func encode(v any) []byte {
-	b, _ := encoding.Marshal(v)
-	return b
-}
-
 // removal is rows that are gone: of a rebalance, or of a track.
 type removal struct {
 	partition int32
@@ -107,11 +90,10 @@ func (e *Explainer) TakeRows(groups []string, yield func(Row)) {
 func (e *Explainer) AllRows() iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		more := true
-		for partition, whole := range e.partitions {
-			if !whole {
-				continue
+		for partition, p := range e.partitions {
+			if !p.lost {
+				more = more && yield(Row{Partition: partition, Members: true})
 			}
-			more = more && yield(Row{Partition: partition, Members: true})
 		}
 		e.removed = nil
 		e.history.allRows()
@@ -128,7 +110,7 @@ func (e *Explainer) AllRows() iter.Seq[Row] {
 
 // rows yields what differs from what is stored.
 func (t *track) rows(group string, yield func(Row)) {
-	yield(Row{Partition: t.partition, Key: memoryKey(group), Value: encode(&t.memory)})
+	yield(Row{Partition: t.partition, Key: memoryKey(group), Value: rowvalue.Encode(&t.memory)})
 	stored := t.stored
 	for _, r := range t.rebalances {
 		for len(stored) > 0 && stored[0].ID.Offset < r.ID.Offset {
@@ -150,11 +132,11 @@ func (t *track) rebalanceRows(was, r *Rebalance, yield func(Row)) {
 	if i := slices.IndexFunc(t.bumps, func(b *bump) bool { return b.id == r.ID }); i >= 0 {
 		h.Facts = &t.bumps[i].facts
 	}
-	yield(Row{Partition: t.partition, Key: rebalanceKey(r.ID.Offset), Value: encode(&h)})
+	yield(Row{Partition: t.partition, Key: rebalanceKey(r.ID.Offset), Value: rowvalue.Encode(&h)})
 	for i := range r.Members {
 		m := &r.Members[i]
 		if was == nil || !was.Members[i].same(m) {
-			yield(Row{Partition: t.partition, Key: memberKey(r.ID.Offset, m.MemberID), Value: encode(m)})
+			yield(Row{Partition: t.partition, Key: memberKey(r.ID.Offset, m.MemberID), Value: rowvalue.Encode(m)})
 		}
 	}
 }
@@ -185,7 +167,7 @@ func (p *Partition) Restore(rows iter.Seq2[[]byte, []byte]) error {
 		}
 	}
 	r.finish()
-	p.e.partitions[p.shard.Partition()] = true
+	p.follow()
 	return nil
 }
 
@@ -193,11 +175,18 @@ func (p *Partition) Restore(rows iter.Seq2[[]byte, []byte]) error {
 // known of it is dropped, and AllRows leaves in place what may be there.
 func (p *Partition) Lost() {
 	p.e.Forget(p.shard.Partition())
-	p.e.partitions[p.shard.Partition()] = false
+	p.follow()
+	p.lost = true
+}
+
+// follow makes it the one that is followed, with rows that are not lost.
+func (p *Partition) follow() {
+	p.e.partitions[p.shard.Partition()] = p
+	p.lost = false
 }
 
 // Whole is false from Lost until Restore succeeds.
-func (p *Partition) Whole() bool { return p.e.partitions[p.shard.Partition()] }
+func (p *Partition) Whole() bool { return !p.lost }
 
 // restoring is a Restore under way.
 type restoring struct {
@@ -219,7 +208,7 @@ func (r *restoring) row(key, value []byte) error {
 }
 
 func read(value []byte, into any) error {
-	if err := decoding.Unmarshal(value, into); err != nil {
+	if err := rowvalue.Decode(value, into); err != nil {
 		return fmt.Errorf("%w: %w", ErrRow, err)
 	}
 	return nil
@@ -275,8 +264,8 @@ func (r *restoring) finish() {
 		for _, b := range t.bumps {
 			e.await(b)
 		}
+		e.dropTrack(group, t)
 	}
-	slices.SortStableFunc(e.kept, func(a, b reference) int { return cmp.Compare(a.startedAt, b.startedAt) })
 	e.trim()
 }
 

@@ -97,6 +97,7 @@ func TestStories(t *testing.T) {
 		s.requireLaw(t)
 		s.requireLessCertain(t)
 		s.requireRestarts(t)
+		s.requireExpiry(t)
 	})
 }
 

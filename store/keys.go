@@ -20,6 +20,7 @@ const (
 	modelFamily      = 'T'
 	rebalancesFamily = 'R'
 	exportsFamily    = 'X'
+	changesFamily    = 'L'
 	chainFamily      = 'C'
 )
 

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/kraftside/kraftside/image"
+	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/rebalance"
 )
 
@@ -20,6 +21,7 @@ type State struct {
 	// Exports replace those of the partitions that ExportsOf has.
 	ExportsOf []int32
 	Exports   iter.Seq2[ExportKey, ExportState]
+	Changes   iter.Seq2[kafka.Offset, []byte]
 }
 
 // Rebuild makes the store hold the state, so that persisting goes on. It is for
@@ -105,7 +107,7 @@ func (s *Store) makeRoom() {
 
 // replaceRows writes the rows that are not of the image.
 func (s *Store) replaceRows(state State) {
-	for _, b := range []byte{modelFamily, hashFamily} {
+	for _, b := range []byte{modelFamily, hashFamily, changesFamily} {
 		from, to := family(b)
 		s.pending.batch.removeRange(from, to)
 	}
@@ -126,5 +128,8 @@ func (s *Store) replaceRows(state State) {
 	}
 	for k, state := range state.Exports {
 		s.Export(k, state)
+	}
+	for offset, row := range state.Changes {
+		s.Change(offset, row)
 	}
 }

@@ -36,6 +36,7 @@ type world struct {
 	hashes     map[string]HashRecord
 	rebalances map[int32]map[string][]byte
 	exports    map[ExportKey]ExportState
+	changes    map[kafka.Offset][]byte
 	now        time.Time
 	slice      int
 	store      *Store
@@ -51,6 +52,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), image: image.Empty(), now: start,
 		partitions: map[int32]*worldPartition{}, model: map[string][]byte{}, hashes: map[string]HashRecord{},
 		rebalances: map[int32]map[string][]byte{rebalance.HistoryPartition: {}, 0: {}, 255: {}}, exports: map[ExportKey]ExportState{},
+		changes: map[kafka.Offset][]byte{},
 	}
 }
 
@@ -86,6 +88,7 @@ func (w *world) turn() {
 		case 8:
 			w.rebalance()
 			w.export()
+			w.change()
 		default:
 			w.group(w.rng.Int32N(4))
 		}
@@ -279,6 +282,15 @@ func (w *world) export() {
 	w.store.Export(k, state)
 }
 
+// change adds a row, and removes another one.
+func (w *world) change() {
+	old, offset := kafka.Offset(w.rng.IntN(300)), kafka.Offset(w.rng.IntN(300))
+	delete(w.changes, old)
+	w.store.Change(old, nil)
+	w.changes[offset] = fmt.Appendf(nil, "%d", w.rng.Uint64())
+	w.store.Change(offset, w.changes[offset])
+}
+
 func (w *world) putRebalance(row rebalance.Row) {
 	rows := w.rebalances[row.Partition]
 	if row.Value != nil {
@@ -292,7 +304,7 @@ func (w *world) putRebalance(row rebalance.Row) {
 
 // state is for Rebuild.
 func (w *world) state() State {
-	return State{Image: w.image, Model: maps.All(w.model), Hashes: maps.All(w.hashes), Rebalances: w.rebalanceRows, ExportsOf: []int32{0, 1}, Exports: maps.All(w.exports)}
+	return State{Image: w.image, Model: maps.All(w.model), Hashes: maps.All(w.hashes), Rebalances: w.rebalanceRows, ExportsOf: []int32{0, 1}, Exports: maps.All(w.exports), Changes: maps.All(w.changes)}
 }
 
 func (w *world) rebalanceRows(yield func(rebalance.Row) bool) {
@@ -311,7 +323,7 @@ func (w *world) rebalanceRows(yield func(rebalance.Row) bool) {
 // save keeps the world as it is now. The text is made only when it is needed.
 func (w *world) save() *world {
 	c := &world{image: w.image, model: maps.Clone(w.model), hashes: maps.Clone(w.hashes), partitions: map[int32]*worldPartition{}}
-	c.rebalances, c.exports = map[int32]map[string][]byte{}, maps.Clone(w.exports)
+	c.rebalances, c.exports, c.changes = map[int32]map[string][]byte{}, maps.Clone(w.exports), maps.Clone(w.changes)
 	for number, rows := range w.rebalances {
 		c.rebalances[number] = maps.Clone(rows)
 	}
@@ -332,6 +344,9 @@ func (w *world) dump() string {
 		fmt.Fprintf(&b, "hash %s = %+v\n", group, w.hashes[group])
 	}
 	fmt.Fprintln(&b, "exports", w.exports)
+	for _, offset := range slices.Sorted(maps.Keys(w.changes)) {
+		fmt.Fprintf(&b, "change %d = %s\n", offset, w.changes[offset])
+	}
 	for _, number := range slices.Sorted(maps.Keys(w.rebalances)) {
 		for _, key := range slices.Sorted(maps.Keys(w.rebalances[number])) {
 			fmt.Fprintf(&b, "rebalance %d %x = %s\n", number, key, w.rebalances[number][key])
@@ -383,6 +398,15 @@ func load(t testing.TB, s *Store) (w *world, err error) {
 			return w, err
 		}
 		maps.Copy(w.exports, exports)
+	}
+	err = s.LoadChanges(func(rows iter.Seq2[kafka.Offset, []byte]) error {
+		for offset, row := range rows {
+			w.changes[offset] = slices.Clone(row)
+		}
+		return nil
+	})
+	if err != nil {
+		return w, err
 	}
 	for number := range w.rebalances {
 		err = s.LoadRebalances(number, func(rows iter.Seq2[[]byte, []byte]) error {

@@ -45,6 +45,7 @@ var layers = map[string]layer{
 		"internal/sharerecord", "internal/transactionrecord",
 		"image", "delta", "image/loader", "internal/imagediff", "groups", "groups/offsetslog",
 	}},
+	"internal/rowvalue":          {pure: true},
 	"internal/recordgen":         {},
 	"internal/sharerecord":       {imports: []string{"internal/wire"}, pure: true},
 	"internal/transactionrecord": {imports: []string{"internal/wire"}, pure: true},
@@ -63,7 +64,8 @@ var layers = map[string]layer{
 	"groups":            {imports: []string{"groups/record", "topichash", "image", "delta", "internal/wire"}, pure: true},
 	"groups/offsetslog": {imports: []string{"internal/pause", "groups", "groups/record", "internal/recordbatch", "internal/logdir", "internal/wire"}},
 
-	"rebalance": {imports: []string{"metadatalog/record", "groups", "groups/record", "topichash", "image", "delta"}, pure: true},
+	"rebalance": {imports: []string{"metadatalog/record", "groups", "groups/record", "topichash", "image", "delta", "internal/rowvalue"}, pure: true},
+	"history":   {imports: []string{"image", "delta", "internal/rowvalue"}, pure: true},
 	"whatif": {imports: []string{
 		"internal/nearest", "groups", "topichash", "image", "delta", "metadatalog/record",
 	}, pure: true},
@@ -73,14 +75,14 @@ var layers = map[string]layer{
 	"store/storetest": {testing: true},
 	"pipeline": {imports: []string{
 		"metadatalog", "metadatalog/record", "internal/recordbatch", "image", "delta", "image/loader",
-		"topichash", "groups", "groups/record", "groups/offsetslog", "rebalance", "store",
+		"topichash", "groups", "groups/record", "groups/offsetslog", "rebalance", "history", "store",
 	}},
 
 	"admin": {imports: []string{"pipeline", "image", "groups", "topichash", "rebalance"}},
 	"web/api": {imports: []string{
-		"pipeline", "store", "metadatalog", "groups/offsetslog", "image", "groups", "topichash", "rebalance", "whatif",
+		"pipeline", "store", "metadatalog", "groups/offsetslog", "image", "delta", "groups", "topichash", "rebalance", "history", "whatif",
 	}},
-	"web":         {imports: []string{"web/api", "pipeline", "store", "image", "groups", "topichash", "rebalance", "whatif"}},
+	"web":         {imports: []string{"web/api", "pipeline", "store", "image", "groups", "topichash", "rebalance", "history", "whatif"}},
 	"web/webtest": {imports: []string{"*"}, testing: true},
 	"telemetry": {imports: []string{
 		"internal/pause", "internal/cli", "metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",

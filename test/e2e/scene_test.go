@@ -221,7 +221,7 @@ func (s *scene) begin(part string, cast ...string) {
 	}
 	s.part, s.cast, s.before = part, cast, map[string]int{}
 	for _, id := range cast {
-		s.before[id] = len(s.rebalances(id))
+		s.before[id] = len(s.settled(id))
 	}
 }
 
@@ -299,7 +299,7 @@ func (s *scene) settled(id string) (all []api.Rebalance) {
 		switch {
 		case !settled(all):
 			return errors.New("not all are")
-		case ok && len(all) > 0 && all[len(all)-1].Epoch < stored.Epoch:
+		case ok && (len(all) == 0 || all[len(all)-1].Epoch < stored.Epoch):
 			return fmt.Errorf("the broker stored %s", stored)
 		}
 		return nil

@@ -40,8 +40,9 @@ func (s *Sidecar) newServer() (*server, error) {
 			TLS:            web.TLSFiles{Cert: h.TLS.CertFile, Key: h.TLS.KeyFile, ClientCA: h.TLS.ClientCAFile},
 			AllowAnonymous: h.AllowAnonymous,
 		},
-		Peers: web.Peers{Listener: s.config.Peers.Listener, Port: portOf(h.Listen), Address: s.config.Peers.Address},
-		Log:   s.log,
+		Peers:  web.Peers{Listener: s.config.Peers.Listener, Port: portOf(h.Listen), Address: s.config.Peers.Address},
+		Log:    s.log,
+		Events: s.events,
 	}
 	o.Metrics = s.meter.Handler()
 	if s.store != nil {

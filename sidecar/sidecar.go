@@ -22,8 +22,10 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/metadatalog"
 	"github.com/kraftside/kraftside/pipeline"
+	"github.com/kraftside/kraftside/rebalance"
 	"github.com/kraftside/kraftside/store"
 	"github.com/kraftside/kraftside/telemetry"
+	"github.com/kraftside/kraftside/web"
 )
 
 // Sidecar is one running sidecar.
@@ -41,6 +43,7 @@ type Sidecar struct {
 	meter    *telemetry.Meter
 	server   *server
 	exporter *telemetry.Exporter // nil: nothing is exported
+	events   *web.Events
 
 	source    atomic.Pointer[string] // of the metadata log: quorum or dir
 	clusterID atomic.Pointer[string]
@@ -75,7 +78,7 @@ func Run(ctx context.Context, c *config.Config, version string, log *slog.Logger
 // Start opens the store and the pipeline. Everything else starts with Wait. An
 // empty cluster id takes any cluster.
 func Start(c *config.Config, clusterID, version string, log *slog.Logger) (*Sidecar, error) {
-	s := &Sidecar{config: c, version: version, log: log, rebuilt: make(chan struct{}, 1)}
+	s := &Sidecar{config: c, version: version, log: log, rebuilt: make(chan struct{}, 1), events: web.NewEvents()}
 	s.source.Store(new(string))
 	s.applied.Store(-1)
 	s.clusterID.Store(&clusterID)
@@ -162,15 +165,21 @@ func (s *Sidecar) openPipeline() {
 	if s.config.Metadata.Unknown == config.UnknownSkip {
 		policy = loader.Skip
 	}
+	told := s.newRebalances()
 	p, lost := pipeline.New(pipeline.Options{
-		NodeID:      s.node,
-		Scope:       s.scope,
-		ClusterID:   s.ClusterID(),
-		Unknown:     policy,
-		OnSkip:      func(e *loader.ReplayError) { s.log.Error("metadata record left out", "error", e) },
-		Store:       s.store,
-		OnRebalance: s.newRebalances().OnRebalance,
-		Exports:     s.exports(),
+		NodeID:    s.node,
+		Scope:     s.scope,
+		ClusterID: s.ClusterID(),
+		Unknown:   policy,
+		OnSkip:    func(e *loader.ReplayError) { s.log.Error("metadata record left out", "error", e) },
+		Store:     s.store,
+		OnRebalance: func(r *rebalance.Rebalance) {
+			told.OnRebalance(r)
+			s.events.OnRebalance(r)
+		},
+		OnChange: s.events.OnChange,
+		Exports:  s.exports(),
+		MaxAge:   s.config.History.MaxAge,
 		OnRebuilt: func(w *store.Warning) {
 			s.warn(w)
 			s.log.Info("the store holds the state again")

@@ -81,6 +81,23 @@ func TestPagesOfRebalances(t *testing.T) {
 	}
 }
 
+// Changes are listed newest first, and the pages one after the other are the
+// whole list.
+func TestPagesOfChanges(t *testing.T) {
+	s := many(t, 3, nil)
+	var want []string
+	for i := range 25 {
+		s.metadata(fmt.Sprintf(`TopicRecord {"name":"t%d","topicId":"$%d"}`, i, 100+i))
+		want = append([]string{fmt.Sprintf("topic t%d is created with 0 partitions", i)}, want...)
+	}
+	whole := walk(t, s.sidecars[1], "/v1/changes", "limit=1000")
+	require.Equal(t, want, whole[:len(want)])
+	for _, query := range []string{"limit=1", "limit=2", "limit=7", "limit=25", "bytes=1", "limit=13&bytes=4000"} {
+		require.Equal(t, whole, walk(t, s.sidecars[2], "/v1/changes", query), query)
+	}
+	require.Equal(t, []string{want[7]}, walk(t, s.sidecars[2], "/v1/changes", "topic=t17"))
+}
+
 // walk asks for page after page.
 func walk(t *testing.T, c *sidecar, path, query string) (names []string) {
 	after := ""
@@ -91,6 +108,7 @@ func walk(t *testing.T, c *sidecar, path, query string) (names []string) {
 			Groups     []struct{ Group string }
 			Topics     []struct{ Name string }
 			Rebalances []struct{ Group string }
+			Changes    []struct{ Changes []struct{ Summary string } }
 			Missing    []api.Missing
 			Next       string
 		}](t, r)
@@ -103,6 +121,11 @@ func walk(t *testing.T, c *sidecar, path, query string) (names []string) {
 		}
 		for _, r := range page.Rebalances {
 			names = append(names, r.Group)
+		}
+		for _, c := range page.Changes {
+			for _, one := range c.Changes {
+				names = append(names, one.Summary)
+			}
 		}
 		if after = page.Next; after == "" {
 			return names

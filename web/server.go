@@ -51,6 +51,8 @@ type Options struct {
 	// Reasons are further reasons not to be ready: a port in use, say. It may
 	// be nil.
 	Reasons func() []api.Reason
+	// Events are what /v1/events streams. Nil: nothing.
+	Events *Events
 	// Metrics serves /metrics. Nil: there are none.
 	Metrics http.Handler
 
@@ -94,6 +96,9 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Events == nil {
+		o.Events = NewEvents()
+	}
 	s := &Server{o: o, guard: g, peers: c}
 	s.routes = s.newRoutes()
 	return s, nil
@@ -114,10 +119,12 @@ func (s *Server) newRoutes() *http.ServeMux {
 	v1("/v1/groups/{group}", s.group)
 	v1("/v1/groups/{group}/rebalances", s.rebalances)
 	v1("/v1/rebalances", s.allRebalances)
+	v1("/v1/changes", s.changes)
 	v1("/v1/topics", s.topics)
 	v1("/v1/topics/{topic}", s.topic)
 	v1("/v1/subscriptions", s.subscriptions)
 	v1("/v1/verify", s.verify)
+	mux.Handle("/v1/events", s.guard.protect(s.events)) // which hold no place for as long as they last
 	mux.Handle("/v1/whatif", poster(s.guard.protect(places.limit(s.whatif))))
 	open("/", notFound)
 	return mux
@@ -151,6 +158,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		ErrorLog:          slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
 	}
+	h.RegisterOnShutdown(s.o.Events.close)
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)

@@ -82,13 +82,13 @@ var layers = map[string]layer{
 	"web/api": {imports: []string{
 		"pipeline", "store", "metadatalog", "groups/offsetslog", "image", "delta", "groups", "topichash", "rebalance", "history", "whatif",
 	}},
-	"web":         {imports: []string{"web/api", "pipeline", "store", "image", "groups", "topichash", "rebalance", "history", "whatif"}},
+	"web":         {imports: []string{"web/api", "pipeline", "store", "image", "delta", "groups", "topichash", "rebalance", "history", "whatif"}},
 	"web/webtest": {imports: []string{"*"}, testing: true},
 	"telemetry": {imports: []string{
 		"internal/pause", "internal/cli", "metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",
 	}},
 	"sidecar": {imports: []string{
-		"internal/pause", "internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "store", "web",
+		"internal/pause", "internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "rebalance", "store", "web",
 		"web/api", "telemetry",
 	}},
 	"demo": {imports: []string{

@@ -34,6 +34,7 @@ type Config struct {
 	Groups      Groups
 	Offsets     Offsets
 	Store       Store
+	History     History
 	HTTP        HTTP
 	Peers       Peers
 	Telemetry   Telemetry
@@ -52,6 +53,7 @@ func Default() *Config {
 		Groups:    Groups{MaxBytesPerSecond: 10 * MiB},
 		Offsets:   Offsets{Source: OffsetsKafka},
 		Store:     Store{MaxBytes: 512 * MiB, MinFree: 64 * MiB, OnMismatch: SetAside},
+		History:   History{MaxAge: 30 * 24 * time.Hour},
 		HTTP:      HTTP{Listen: ":9464"},
 		Telemetry: Telemetry{SlowAfter: time.Minute, OTLP: OTLP{MaxAge: time.Hour}},
 		Log:       Log{Level: "info", Format: "text"},
@@ -79,6 +81,7 @@ func (c *Config) sections() []section {
 		{"groups", "Which groups to follow.", c.Groups.settings()},
 		{"offsets", "Where the group coordinators' log, `__consumer_offsets`, is read.", c.Offsets.settings()},
 		{"store", "What is kept on disk across restarts.", c.Store.settings()},
+		{"history", "What is kept of what happened, in the store if there is one.", c.History.settings()},
 		{"http", "The HTTP server. `/healthz`, `/readyz` and `/metrics` are for anyone who can reach it. The rest is for the same " +
 			"host, unless one of the settings below opens it.", c.HTTP.settings()},
 		{"peers", "The other sidecars of the cluster, which are asked so that one answer is the whole cluster's.", c.Peers.settings()},
@@ -115,6 +118,7 @@ func (c *Config) Validate() error {
 		c.Kafka.validate("kafka"),
 		c.Controllers.validate("controllers"),
 		c.validateGroups(),
+		c.History.validate(),
 		c.HTTP.validate(),
 	)
 }

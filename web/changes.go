@@ -54,8 +54,7 @@ func (w *changesWanted) own(v *pipeline.View) (out changePart, err error) {
 		if e.Time < w.since {
 			continue // clocks of controllers differ
 		}
-		list, topics := setOffs.By(e)
-		if !topics[w.topic] && !about(e) {
+		if !about(e) && !setOffs.Topic(e, w.topic) {
 			continue
 		}
 		if len(out.list) == w.limit || bytes >= w.bytes {
@@ -63,7 +62,7 @@ func (w *changesWanted) own(v *pipeline.View) (out changePart, err error) {
 			break
 		}
 		c := api.NewChange(e)
-		c.Rebalances = list
+		c.Rebalances = setOffs.By(e)
 		encoded, err := json.Marshal(c)
 		if err != nil {
 			return out, err

@@ -21,7 +21,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		out.Peers = append(out.Peers, parsed.Peer(a.peer.broker, a.peer.host))
-		out.OpenRebalances = api.JoinOpen(out.OpenRebalances, parsed.OpenRebalances)
+		out.AddPeer(&parsed)
 		return nil
 	})
 	slices.SortFunc(out.Peers, func(a, b api.PeerStatus) int { return cmp.Compare(a.Broker, b.Broker) })
@@ -39,6 +39,8 @@ func (s *Server) ownStatus(v *pipeline.View) *api.Status {
 		Kafka:          api.NewKafkaStatus(v.Image),
 		Peers:          []api.PeerStatus{},
 		OpenRebalances: api.NewOpenRebalances(v),
+		Busiest:        api.NewBusiest(v, now),
+		RecentChanges:  api.NewRecentChanges(v),
 		Version:        s.o.Version,
 	}
 	out.Groups.Counts = api.NewCounts(v)

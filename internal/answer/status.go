@@ -41,6 +41,8 @@ func (a *Status) Lacking() error { return (&Scope{Missing: a.Missing}).Lacking()
 func (a *Status) Text(t *cli.Text) {
 	a.cluster(t)
 	a.open(t)
+	a.busiest(t)
+	a.recent(t)
 	t.Printf("\n")
 	var rows [][]string
 	if a.Committed == nil {
@@ -98,6 +100,41 @@ func waitedText(r *api.OpenRebalance) string {
 		text += fmt.Sprintf(" and for %s", count(more, "other", "others"))
 	}
 	return text + fmt.Sprintf("; %d of %d members are done", r.Done, r.Members)
+}
+
+// busiest are the groups that rebalanced again and again.
+func (a *Status) busiest(t *cli.Text) {
+	if len(a.Busiest) == 0 {
+		return
+	}
+	t.Printf("\nmost rebalances in 15 minutes\n")
+	var rows [][]string
+	for _, g := range a.Busiest[:min(len(a.Busiest), maxNamed)] {
+		rows = append(rows, []string{t.Bold(cli.Name(g.Group)), g.Type, fmt.Sprint(g.Bumps)})
+	}
+	t.Table("  ", rows)
+}
+
+// recent are the last changes of the metadata, and what they set off.
+func (a *Status) recent(t *cli.Text) {
+	if len(a.RecentChanges) == 0 {
+		return
+	}
+	t.Printf("\nlast changes of the metadata\n")
+	var rows [][]string
+	for i := range a.RecentChanges {
+		c := &a.RecentChanges[i]
+		text := cli.Escape(c.Summary)
+		if c.More > 0 {
+			text += fmt.Sprintf(" and %d more", c.More)
+		}
+		off := "set off no group"
+		if c.Groups > 0 {
+			off = t.Yellow("set off " + count(c.Groups, "group", "groups"))
+		}
+		rows = append(rows, []string{t.Format(int64(c.Timestamp)), text, off, t.Dim(fmt.Sprintf("metadata %d", c.Offset))})
+	}
+	t.Table("  ", rows)
 }
 
 // all says whether one sidecar answers for every group.

@@ -28,7 +28,7 @@ func (c *Client) Status(ctx context.Context) (*api.Status, error) {
 	for _, other := range all[1:] {
 		status.Peers = append(status.Peers, other.Peer(other.broker(), other.host))
 		status.Peers = append(status.Peers, other.Peers...)
-		status.OpenRebalances = api.JoinOpen(status.OpenRebalances, other.OpenRebalances)
+		status.Merge(&other.Status)
 	}
 	status.Peers = distinct(status.Peers, all[0].broker())
 	status.Missing = slices.DeleteFunc(status.Missing, func(m api.Missing) bool {

@@ -143,22 +143,38 @@ func (s *SetOffs) add(r *rebalance.Rebalance, as string, list []rebalance.Eviden
 	}
 }
 
-// By are those that the records of an entry set off, oldest first, and the
-// topics of their causes.
-func (s *SetOffs) By(e *history.Entry) (list []SetOff, topics map[string]bool) {
-	first, _ := slices.BinarySearchFunc(s.records, e.From, func(o setOff, offset kafka.Offset) int { return cmp.Compare(o.offset, offset) })
-	topics = make(map[string]bool)
-	for _, o := range s.records[first:] {
-		if !e.Has(o.offset) {
-			break
-		}
+// By are those that the records of an entry set off, oldest first.
+func (s *SetOffs) By(e *history.Entry) (list []SetOff) {
+	for _, o := range s.of(e) {
 		r := o.r
 		list = append(list, SetOff{ID: r.ID.String(), Group: r.Group, Type: r.Type.String(), Epoch: r.Epoch, StartedAt: Time(r.StartedAt), As: o.as})
-		for i := range r.Causes {
-			topics[r.Causes[i].Topic] = true
-		}
 	}
-	return joinSetOffs(list), topics
+	return joinSetOffs(list)
+}
+
+// Topic says whether a topic is what one of them is about.
+func (s *SetOffs) Topic(e *history.Entry, topic string) bool {
+	return slices.ContainsFunc(s.of(e), func(o setOff) bool {
+		return slices.ContainsFunc(o.r.Causes, func(c rebalance.Cause) bool { return c.Topic == topic })
+	})
+}
+
+// Groups counts the groups that an entry set off.
+func (s *SetOffs) Groups(e *history.Entry) int {
+	groups := make(map[string]bool)
+	for _, o := range s.of(e) {
+		groups[o.r.Group] = true
+	}
+	return len(groups)
+}
+
+// of are those of the records of an entry.
+func (s *SetOffs) of(e *history.Entry) []setOff {
+	find := func(offset kafka.Offset) int {
+		i, _ := slices.BinarySearchFunc(s.records, offset, func(o setOff, offset kafka.Offset) int { return cmp.Compare(o.offset, offset) })
+		return i
+	}
+	return s.records[find(e.From):find(e.Offset+1)]
 }
 
 // joinSetOffs is each rebalance once, oldest first: what was its cause need not

@@ -45,7 +45,7 @@ const (
 func NewOpenRebalances(v *pipeline.View) []OpenRebalance {
 	var open []*rebalance.Rebalance
 	for r := range v.NewestRebalances() {
-		if p, ok := v.Partition(r.ID.Partition); ok && p.Answers && r.Open() {
+		if answers(v, r) && r.Open() {
 			open = append(open, r)
 		}
 	}

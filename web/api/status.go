@@ -26,8 +26,13 @@ type Status struct {
 	Peers     []PeerStatus   `json:"peers"`
 	// OpenRebalances are those of all sidecars that answered, the oldest first.
 	OpenRebalances []OpenRebalance `json:"openRebalances"`
-	Missing        []Missing       `json:"missing"`
-	Version        string          `json:"version"`
+	// Busiest are the groups with more than one bump in the last 15 minutes, 10
+	// at most, those with most bumps first.
+	Busiest []BusyGroup `json:"busiest"`
+	// RecentChanges are the newest 5 of the metadata, newest first.
+	RecentChanges []RecentChange `json:"recentChanges"`
+	Missing       []Missing      `json:"missing"`
+	Version       string         `json:"version"`
 }
 
 // Reason is one why a sidecar is not ready, and what an operator can do.
@@ -138,6 +143,22 @@ func (s *Status) Peer(broker kafka.NodeID, host string) PeerStatus {
 		}
 	}
 	return p
+}
+
+// AddPeer adds what another sidecar says of the groups that it speaks for.
+func (s *Status) AddPeer(other *Status) {
+	s.join(other, func(a, b int) int { return a + b })
+}
+
+// Merge adds what another answer about the whole cluster says.
+func (s *Status) Merge(other *Status) {
+	s.join(other, func(a, b int) int { return max(a, b) })
+}
+
+func (s *Status) join(other *Status, counts func(a, b int) int) {
+	s.OpenRebalances = JoinOpen(s.OpenRebalances, other.OpenRebalances)
+	s.Busiest = JoinBusiest(s.Busiest, other.Busiest)
+	s.RecentChanges = joinRecentChanges(s.RecentChanges, other.RecentChanges, counts)
 }
 
 // NewMetadataStatus is how the metadata tail of v stands at the given time.

@@ -140,11 +140,10 @@ func slack(session int64) int64 { return min(10_000, session/4) }
 const noRecord = "Kafka does not record whether a member left or timed out"
 
 // departures tells members that left from those that timed out, as far as time
-// tells. The timeout, and when the coordinator began to count, are known once
-// the metadata log is past the bump.
+// tells.
 func (s *settlement) departures() {
 	for i := range s.b.Departures {
-		if !s.due {
+		if !s.force && !s.e.history.passed(s.counting()) {
 			s.open = true
 			return
 		}
@@ -159,10 +158,16 @@ func (s *settlement) departures() {
 	}
 }
 
+// counting is a time at which the coordinator had begun to count the time after
+// which it removed a member. The timeout is the one of then, and what the metadata
+// log has of it was read before the bump unless the log is behind: nobody has to
+// wait for the log.
+func (s *settlement) counting() int64 { return s.b.time - 2*Skew }
+
 func (s *settlement) judge(d *departure) (Kind, string) {
 	session := d.Session
 	if session == 0 {
-		session = groupConfig(s.e.history.asOf(s.b.time).image, d.Group, d.Key, defaultSessionTimeout)
+		session = groupConfig(s.e.history.asOf(s.counting()).image, d.Group, d.Key, defaultSessionTimeout)
 	}
 	timeout, silent := seconds(session), s.b.time-d.Alive
 	switch {
@@ -181,7 +186,7 @@ func (s *settlement) judge(d *departure) (Kind, string) {
 		return MemberTimedOut, "; the last sign of it is " + seconds(silent) + " old, and the session timeout is " + timeout
 	}
 	for _, e := range s.e.history.elections[s.b.id.Partition] {
-		if waited := s.b.time - e.time; e.time > d.Alive && waited >= session && waited < session+slack(session) {
+		if waited := s.b.time - e.time; e.time > d.Alive && e.time <= s.counting() && waited >= session && waited < session+slack(session) {
 			return MemberTimedOut, "; the coordinator moved " + seconds(waited) + " before, which starts the session timeout of " + timeout + " anew"
 		}
 	}

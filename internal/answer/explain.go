@@ -121,6 +121,9 @@ func rebalanceFacts(t *cli.Text, r *api.Rebalance) [][]string {
 	if line := membersText(r); line != "" {
 		out.add("members", line)
 	}
+	if r.TraceID != nil {
+		out.add("trace", cli.Name(*r.TraceID))
+	}
 	return out
 }
 

@@ -13,8 +13,8 @@ import (
 // derive from it alone (invariant 9). They are those of W3C Trace Context, and
 // never zero.
 type ID struct {
-	ClusterID string        // empty while it is not known; the id is not final then
-	TopicID   kafka.TopicID // of __consumer_offsets
+	ClusterID string        // empty while it is not known
+	TopicID   kafka.TopicID // of __consumer_offsets; zero if files did not tell
 	Partition int32
 	// Offset is that of the record that raised the epoch.
 	Offset kafka.Offset

@@ -60,7 +60,8 @@ type Rebalance struct {
 	Members    []RebalanceMember `json:"members"`
 	Moved      int               `json:"moved"`
 	// TraceID is that of the trace which tells the same: 32 hexadecimal digits,
-	// null while the cluster's id is not known, from which it derives.
+	// null if the ids are not known of the cluster and of __consumer_offsets, from
+	// which it derives.
 	TraceID *string `json:"traceId"`
 }
 
@@ -154,7 +155,7 @@ func NewRebalance(v *pipeline.View, r *rebalance.Rebalance) Rebalance {
 }
 
 func traceID(id rebalance.ID) *string {
-	if id.ClusterID == "" {
+	if id.ClusterID == "" || id.TopicID.IsZero() {
 		return nil
 	}
 	t := id.TraceID()

@@ -8,20 +8,6 @@ import (
 	"github.com/kraftside/kraftside/topichash"
 )
 
-// ID identifies a rebalance: every sidecar that reads the log, and every time
-// that it does, arrives at the same one.
-type ID struct {
-	ClusterID string
-	TopicID   kafka.TopicID // of __consumer_offsets
-	Partition int32
-	// Offset is that of the record that raised the epoch.
-	Offset kafka.Offset
-}
-
-func (id ID) String() string {
-	return fmt.Sprintf("%s/%s/%d/%d", id.ClusterID, id.TopicID, id.Partition, id.Offset)
-}
-
 // Rebalance is one bump of a group's epoch and what came of it. It is shared
 // and must not be written to.
 type Rebalance struct {

@@ -21,6 +21,14 @@ const (
 	stateSuperseded = "superseded" // the next bump came before it was completed
 )
 
+// roleRebalance is the role of the root span. In the second trace of a
+// rebalance, which was exported before it was over, completionPrefix is in
+// front of every role.
+const (
+	roleRebalance    = "rebalance"
+	completionPrefix = "completion/"
+)
+
 // near is how much earlier than the bump a record may be that the trace begins
 // with, in milliseconds. An older one is an event, so that no trace is a week
 // long.
@@ -55,7 +63,7 @@ type builder struct {
 // children.
 func (c *converter) spans(item Item) []*span {
 	r := item.Rebalance
-	b := &builder{converter: c, r: r, names: namesOf(r), state: stateCompleted, trace: traceID(r.ID, roleRebalance)}
+	b := &builder{converter: c, r: r, names: namesOf(r), state: stateCompleted, trace: r.ID.TraceID()}
 	switch {
 	case r.SupersededBy > 0:
 		b.state = stateSuperseded
@@ -63,7 +71,7 @@ func (c *converter) spans(item Item) []*span {
 		b.state, b.prefix = stateIncomplete, stateIncomplete+"/"
 	}
 	if item.Completion {
-		b.trace, b.prefix = traceID(r.ID, roleCompletion), roleCompletion+"/"
+		b.trace, b.prefix = r.ID.CompletionTraceID(), completionPrefix
 	}
 	b.common = []attribute.KeyValue{
 		semconv.MessagingSystemKafka, str(semconv.MessagingConsumerGroupNameKey, r.Group), str(clusterIDKey, r.ID.ClusterID),
@@ -95,7 +103,7 @@ func (b *builder) root(item Item) {
 	}
 	if item.Completion {
 		s.links = append(s.links, sdktrace.Link{SpanContext: spanContext(
-			traceID(r.ID, roleRebalance), spanID(r.ID, stateIncomplete+"/"+roleRebalance))})
+			r.ID.TraceID(), r.ID.SpanID(stateIncomplete+"/"+roleRebalance))})
 	}
 }
 
@@ -203,7 +211,7 @@ func (b *builder) causeFacts() (out []attribute.KeyValue) {
 func (b *builder) newSpan(role, name string) *span {
 	s := &span{
 		name: name, resource: b.resource,
-		context:    spanContext(b.trace, spanID(b.r.ID, b.prefix+role)),
+		context:    spanContext(b.trace, b.r.ID.SpanID(b.prefix+role)),
 		attributes: slices.Clone(b.common),
 	}
 	b.spans = append(b.spans, s)

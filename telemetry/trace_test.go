@@ -17,6 +17,7 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/rebalance"
+	"github.com/kraftside/kraftside/web/api"
 	"github.com/kraftside/kraftside/web/webtest"
 )
 
@@ -56,6 +57,9 @@ func command(t *testing.T, c *webtest.Cluster, d *datadriven.TestData) string {
 		spans := testConverter.spans(item)
 		requireSound(t, spans)
 		require.Equal(t, spans, testConverter.spans(item))
+		if !item.Completion {
+			require.Equal(t, spans[0].context.TraceID().String(), *api.NewRebalance(c.View(), item.Rebalance).TraceID, "what JSON says can be looked for")
+		}
 		return spansText(spans)
 	case "log":
 		item := itemOf(t, c, d)

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,75 +14,108 @@ import (
 	"github.com/kraftside/kraftside/internal/cli"
 )
 
-// explainFlags select the rebalances of a group.
+// explainFlags select rebalances, and say what is done with them.
 type explainFlags struct {
-	last  int
-	epoch int32
-	since string
+	last       int
+	epoch      int32
+	since      string
+	all, watch bool
+	unasked    bool // since is what --all tells of unless told otherwise
 }
+
+const lastHour = "1h"
 
 func explainCommand(out *cli.Output) *cobra.Command {
 	var s source
 	var flags explainFlags
 	c := &cobra.Command{
-		Use:     "explain GROUP",
+		Use:     "explain {GROUP | --all}",
 		GroupID: live,
 		Short:   "Tell why a group rebalanced, with the records that prove it",
 		Long: `explain tells of the last rebalance of a group, or of several, why its epoch was raised: which member, or which topic,
 partition and rack, by which record; what made the coordinator look, where that is another event; how long it took, and
 which member waited for which. What no record proves is marked as likely, with the reason.
 
+With --all it tells of the rebalances of all groups, those together that one change of the metadata caused.
+
 ` + sourceHelp,
 		Example: `  kraftside explain payments
-  kraftside explain payments --since 1h -o json`,
-		Args: takes(1, 1, "one GROUP"),
-		RunE: func(c *cobra.Command, args []string) error {
-			which, err := flags.parse(c, out.Clock.Now)
-			if err != nil {
-				return err
+  kraftside explain payments --since 1h -o json
+  kraftside explain --all --since 15m -w`,
+		Args: func(c *cobra.Command, args []string) error {
+			if flags.all {
+				return takes(0, 0, "no GROUP with --all")(c, args)
 			}
-			a, err := s.openForGroups(out)
-			if err != nil {
-				return err
-			}
-			return explain(c, out, a, args[0], which)
+			return takes(1, 1, "one GROUP, or --all")(c, args)
 		},
+		RunE: func(c *cobra.Command, args []string) error { return flags.run(c, out, &s, args) },
 	}
 	f := c.Flags()
 	f.IntVar(&flags.last, "last", 1, "the newest `N` rebalances")
 	f.Int32Var(&flags.epoch, "epoch", -1, "only the rebalance that brought the epoch `N`")
-	f.StringVar(&flags.since, "since", "", "rebalances since a `TIME`: a duration such as 15m, or 2006-01-02T15:04:05Z")
+	f.StringVar(&flags.since, "since", "", "rebalances since a `TIME`: a duration such as 15m, or 2006-01-02T15:04:05Z (with --all "+lastHour+"; of files, all)")
+	f.BoolVar(&flags.all, "all", false, "those of all groups, by the change that caused them")
+	f.BoolVarP(&flags.watch, "watch", "w", false, "ask every 2 seconds, and show what changed, until interrupted")
 	c.MarkFlagsMutuallyExclusive("last", "epoch", "since")
 	s.addFlags(c)
 	return c
 }
 
-// parse checks the flags.
-func (f *explainFlags) parse(c *cobra.Command, now time.Time) (which ask.Rebalances, err error) {
-	which.Epoch = -1
-	switch {
-	case c.Flags().Changed("epoch"):
-		if f.epoch < 0 {
-			return which, cli.Errorf(cli.BadUsage, "explain: --epoch %d is negative", f.epoch)
-		}
-		which.Epoch = f.epoch
-	case f.since != "":
-		if which.Since, err = parseSince(f.since, now); err != nil {
-			return which, cli.Errorf(cli.BadUsage, "explain: --since: %w", err)
-		}
-	default:
-		if f.last < 1 {
-			return which, cli.Errorf(cli.BadUsage, "explain: --last %d is not a number from 1 on", f.last)
-		}
-		which.Last = f.last
+func (f *explainFlags) run(c *cobra.Command, out *cli.Output, s *source, args []string) error {
+	if err := f.check(c, s.isFiles()); err != nil {
+		return err
 	}
-	return which, nil
+	a, err := s.openForGroups(out)
+	if err != nil {
+		return err
+	}
+	question := func(ctx context.Context) (answer.Answer, error) {
+		if f.all {
+			return f.explainAll(ctx, out, a)
+		}
+		return f.explain(ctx, out, a, args[0])
+	}
+	if f.watch {
+		ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGTERM, syscall.SIGINT)
+		defer stop()
+		return answer.WatchChanges(ctx, out, watchInterval, question)
+	}
+	e, err := question(c.Context())
+	if err != nil {
+		return a.failed(err)
+	}
+	return a.print(out, e, e.Text, e.Lacking())
+}
+
+// check checks what flags say together, and their values.
+func (f *explainFlags) check(c *cobra.Command, files bool) error {
+	given := c.Flags().Changed
+	switch {
+	case f.watch && files:
+		return cli.Errorf(cli.BadUsage, "explain: -w watches sidecars; files do not change here, leave it out")
+	case f.all && (given("epoch") || given("last")):
+		return cli.Errorf(cli.BadUsage, "explain: --last and --epoch are for one GROUP; with --all give --since, or leave them out")
+	case given("epoch") && f.epoch < 0:
+		return cli.Errorf(cli.BadUsage, "explain: --epoch %d is negative", f.epoch)
+	case f.last < 1:
+		return cli.Errorf(cli.BadUsage, "explain: --last %d is not a number from 1 on", f.last)
+	case f.all && f.since == "" && !files:
+		f.since, f.unasked = lastHour, true
+	}
+	if _, err := parseSince(f.since, time.Time{}); err != nil {
+		return cli.Errorf(cli.BadUsage, "explain: --since: %w", err)
+	}
+	return nil
 }
 
 var errSince = errors.New("want a duration such as 15m, or a time such as 2006-01-02T15:04:05Z")
 
-// parseSince reads a duration before now, or a time.
+// parseSince reads a duration before now, or a time; the zero time if there is
+// neither.
 func parseSince(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
@@ -89,18 +125,50 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errSince
 }
 
-func explain(c *cobra.Command, out *cli.Output, a *asked, group string, which ask.Rebalances) error {
-	got, err := a.Rebalances(c.Context(), group, which)
+// from is the time of --since, which goes on while it is watched.
+func (f *explainFlags) from(out *cli.Output) time.Time {
+	at, _ := parseSince(f.since, out.Now()) // checked before
+	return at
+}
+
+// period is --since as the end of a sentence.
+func (f *explainFlags) period(out *cli.Output) string {
+	_, err := time.ParseDuration(f.since)
+	switch {
+	case f.since == "":
+		return "in all that was read"
+	case f.unasked:
+		return "in the last hour; --since goes further back"
+	case err == nil:
+		return "in the last " + f.since
+	}
+	return "since " + out.Clock.Format(f.from(out).UnixMilli())
+}
+
+func (f *explainFlags) explain(ctx context.Context, out *cli.Output, a *asked, group string) (answer.Answer, error) {
+	which := ask.Rebalances{Epoch: f.epoch, Since: f.from(out)}
+	if f.epoch < 0 && f.since == "" {
+		which.Last = f.last
+	}
+	got, err := a.Rebalances(ctx, group, which)
 	if err != nil {
-		return a.failed(err)
+		return nil, err
 	}
 	e := &answer.Explanation{
 		Group: group, Rebalances: got.Rebalances, Gaps: got.Gaps, Scope: answer.NewScope(&got.Completeness, a.files != nil),
 	}
 	if got.Exists {
-		if e.Now, err = a.Group(c.Context(), group); err != nil && cli.ExitCode(err) != cli.NotFound {
-			return a.failed(err)
+		if e.Now, err = a.Group(ctx, group); err != nil && cli.ExitCode(err) != cli.NotFound {
+			return nil, err
 		}
 	}
-	return a.print(out, e, e.Text, e.Lacking())
+	return e, nil
+}
+
+func (f *explainFlags) explainAll(ctx context.Context, out *cli.Output, a *asked) (answer.Answer, error) {
+	got, err := a.AllRebalances(ctx, f.from(out))
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewByCause(got.Rebalances, f.period(out), answer.NewScope(&got.Completeness, a.files != nil)), nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,7 @@ type answerer interface {
 	Groups(ctx context.Context, q ask.Query) (*api.Groups[api.Group], error)
 	Group(ctx context.Context, id string) (*api.Group, error)
 	Rebalances(ctx context.Context, group string, which ask.Rebalances) (*api.Rebalances, error)
+	AllRebalances(ctx context.Context, since time.Time) (*api.RebalanceList, error)
 	Verify(ctx context.Context) (*api.Groups[api.Group], error)
 	Whatif(ctx context.Context, changes []whatif.Change) (*api.Whatif[api.Prediction], error)
 	Topics(ctx context.Context) (*api.TopicList[api.Topic], error)

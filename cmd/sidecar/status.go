@@ -36,7 +36,7 @@ both logs, and what keeps those that are not ready.
 			if err != nil {
 				return err
 			}
-			ask := func(ctx context.Context) (*answer.Status, error) {
+			ask := func(ctx context.Context) (answer.Answer, error) {
 				status, err := a.Status(ctx)
 				if err != nil {
 					return nil, err

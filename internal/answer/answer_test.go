@@ -184,7 +184,7 @@ func TestColors(t *testing.T) {
 func watchFor(t *testing.T, out *cli.Output, answers int) error {
 	ctx, cancel := context.WithCancel(t.Context())
 	asked := 0
-	return Watch(ctx, out, 2*time.Second, func(context.Context) (*Status, error) {
+	return Watch(ctx, out, 2*time.Second, func(context.Context) (Answer, error) {
 		if asked++; asked > answers {
 			cancel()
 		}
@@ -227,10 +227,55 @@ func TestWatch(t *testing.T) {
 
 func TestWatchNobody(t *testing.T) {
 	nobody := errors.New("nobody is there")
-	err := Watch(t.Context(), &cli.Output{}, time.Second, func(context.Context) (*Status, error) { return nil, nobody })
+	err := Watch(t.Context(), &cli.Output{}, time.Second, func(context.Context) (Answer, error) { return nil, nobody })
 	require.ErrorIs(t, err, nobody)
 	broken := &cli.Output{Out: brokenPipe{}, Now: time.Now, Terminal: true, Format: cli.TextFormat}
 	require.ErrorIs(t, watchFor(t, broken, 1), errBroken)
+}
+
+// TestWatchChanges: in a pipe nothing is said twice, and on a terminal the ages
+// go on.
+func TestWatchChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := api.Time(time.Now().UnixMilli())
+		watched := func(out *cli.Output) {
+			ctx, cancel := context.WithCancel(t.Context())
+			asked := 0
+			require.NoError(t, WatchChanges(ctx, out, 2*time.Second, func(context.Context) (Answer, error) {
+				e := &Explanation{Group: "g", Rebalances: []api.Rebalance{{Group: "g", Epoch: 3, StartedAt: begun}}, Scope: NewScope(new(api.Completeness), false)}
+				switch asked++; asked {
+				case 4, 5:
+					return nil, errors.New("nobody is there")
+				case 7:
+					e.Missing = []api.Missing{{Broker: 2, Error: "e"}}
+				case 8, 9:
+					e.Rebalances[0].SupersededBy = new(int32(4))
+				case 10:
+					cancel()
+				}
+				return e, nil
+			}))
+		}
+		var stdout, stderr bytes.Buffer
+		out := &cli.Output{Out: &stdout, Err: &stderr, Format: cli.TextFormat, Now: time.Now}
+		watched(out)
+		require.Equal(t, 4, bytes.Count(stdout.Bytes(), []byte("g   the group is gone")), "at first, when somebody was there again, with less, and superseded")
+		require.Equal(t, 1, bytes.Count(stdout.Bytes(), []byte("epoch 4 came before it was done")))
+		require.Equal(t, "kraftside: nobody is there\nkraftside: incomplete: broker 2: e\n", stderr.String())
+
+		stdout.Reset()
+		out.Format = cli.JSONFormat
+		watched(out)
+		require.Equal(t, 4, bytes.Count(stdout.Bytes(), []byte(`"group": "g",
+  "rebalances"`)))
+
+		stdout.Reset()
+		out.Format, out.Terminal = cli.TextFormat, true
+		begun = api.Time(time.Now().UnixMilli())
+		watched(out)
+		require.Equal(t, 9, bytes.Count(stdout.Bytes(), []byte(home)))
+		require.Contains(t, stdout.String(), "open for 4 s")
+	})
 }
 
 var errBroken = errors.New("broken pipe")

@@ -50,26 +50,22 @@ func head(t *cli.Text, g *api.Group) {
 		state(t, g.State), count(len(g.Members), "member", "members"))
 }
 
-func rebalanceHead(t *cli.Text, r *api.Rebalance) string {
-	word := "epoch"
+// epochWord is what Kafka calls the number that a rebalance raises.
+func epochWord(r *api.Rebalance) string {
 	if r.Type == "classic" {
-		word = "generation"
+		return "generation"
 	}
+	return "epoch"
+}
+
+func rebalanceHead(t *cli.Text, r *api.Rebalance) string {
 	at := t.Format(int64(r.StartedAt))
-	ago := t.Now.Sub(time.UnixMilli(int64(r.StartedAt)))
-	if ago >= 0 {
+	if ago := age(t, r); ago >= 0 {
 		at += " (" + span(ago) + " ago)"
 	}
-	line := fmt.Sprintf("%s   %s", t.Bold(fmt.Sprintf("%s %d", word, r.Epoch)), at)
-	switch {
-	case r.SupersededBy != nil:
-		line += fmt.Sprintf("   %s %d came before it was done", word, *r.SupersededBy)
-	case r.CompletedAt == nil && ago >= 0:
-		line += "   " + t.Yellow("open for "+span(ago))
-	case r.CompletedAt == nil:
-		line += "   " + t.Yellow("open")
-	case r.Type != "classic":
-		line += "   took " + span(time.Duration(*r.DurationMs)*time.Millisecond)
+	line := fmt.Sprintf("%s   %s", t.Bold(fmt.Sprintf("%s %d", epochWord(r), r.Epoch)), at)
+	if text := outcome(t, r); text != "" {
+		line += "   " + text
 	}
 	if r.TargetAt == nil {
 		return line
@@ -78,6 +74,27 @@ func rebalanceHead(t *cli.Text, r *api.Rebalance) string {
 		return line + "   no partition moved"
 	}
 	return line + "   " + count(r.Moved, "partition", "partitions") + " moved"
+}
+
+// age is negative if the clock that a rebalance is timed by is ahead.
+func age(t *cli.Text, r *api.Rebalance) time.Duration {
+	return t.Now.Sub(time.UnixMilli(int64(r.StartedAt)))
+}
+
+// outcome says how long a rebalance took, or that it is not over. Of a classic
+// group, whose log tells its end alone, it says nothing.
+func outcome(t *cli.Text, r *api.Rebalance) string {
+	switch {
+	case r.SupersededBy != nil:
+		return fmt.Sprintf("%s %d came before it was done", epochWord(r), *r.SupersededBy)
+	case r.CompletedAt == nil && age(t, r) >= 0:
+		return t.Yellow("open for " + span(age(t, r)))
+	case r.CompletedAt == nil:
+		return t.Yellow("open")
+	case r.Type == "classic" || r.DurationMs == nil:
+		return ""
+	}
+	return "took " + span(time.Duration(*r.DurationMs)*time.Millisecond)
 }
 
 // rows are lines with a label in front of the first of them.
@@ -120,6 +137,9 @@ func rebalanceFacts(t *cli.Text, r *api.Rebalance) [][]string {
 	}
 	if line := membersText(r); line != "" {
 		out.add("members", line)
+	}
+	if r.TraceID != nil {
+		out.add("trace", cli.Name(*r.TraceID))
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func (c *Client) Verify(ctx context.Context) (*api.Groups[api.Group], error) {
 }
 
 func (c *Client) groups(ctx context.Context, path string, q url.Values) (*api.Groups[api.Group], error) {
-	l, err := fetch(ctx, c, path, q, nil, groupName, newerGroup)
+	l, err := fetch(ctx, c, path, q, nil, by(groupName), newerGroup)
 	if err != nil {
 		return nil, err
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/kraftside/kraftside/web/api"
 )
 
-// page is one of a list of groups or of topics.
+// page is one of a list of groups, of topics or of rebalances.
 type page[E any] struct {
-	Groups []E `json:"groups"`
-	Topics []E `json:"topics"`
+	Groups     []E `json:"groups"`
+	Topics     []E `json:"topics"`
+	Rebalances []E `json:"rebalances"`
 	// Examined is in predictions only.
 	Examined []api.Examined `json:"examined"`
 	api.Completeness
@@ -35,10 +36,18 @@ var (
 	errLong  = errors.New("the list is too long; select less of it")
 )
 
-// pages asks a server for a list, to its end. name is that of an element; a
-// list is in the order of names, by which one without an end is told. Unless it
-// is nil, sent goes with every request.
-func pages[E any](ctx context.Context, c *Client, s *server, path string, q url.Values, sent []byte, name func(*E) string) (*list[E], error) {
+// order says which of two elements comes first in a list: negative if a does.
+// It is 0 for two states of one.
+type order[E any] func(a, b *E) int
+
+// by is the order of names.
+func by[E any](name func(*E) string) order[E] {
+	return func(a, b *E) int { return cmp.Compare(name(a), name(b)) }
+}
+
+// pages asks a server for a list, to its end. A list is in order, by which one
+// without an end is told. Unless it is nil, sent goes with every request.
+func pages[E any](ctx context.Context, c *Client, s *server, path string, q url.Values, sent []byte, o order[E]) (*list[E], error) {
 	all, total := &list[E]{items: []E{}}, int64(0)
 	q.Set("limit", "1000")
 	for first := true; ; first = false {
@@ -47,9 +56,9 @@ func pages[E any](ctx context.Context, c *Client, s *server, path string, q url.
 		if err != nil {
 			return nil, err
 		}
-		items := append(p.Groups, p.Topics...)
+		items := slices.Concat(p.Groups, p.Topics, p.Rebalances)
 		total += size
-		if !ascend(all.items, items, name) {
+		if !ascend(all.items, items, o) {
 			err = errOrder
 		} else if p.Next != "" && len(items) == 0 {
 			err = errEmpty
@@ -69,13 +78,13 @@ func pages[E any](ctx context.Context, c *Client, s *server, path string, q url.
 	}
 }
 
-// ascend says whether more goes on from items in the order of names.
-func ascend[E any](items, more []E, name func(*E) string) bool {
+// ascend says whether more goes on from items in their order.
+func ascend[E any](items, more []E, o order[E]) bool {
 	for i := range more {
 		switch {
-		case i > 0 && name(&more[i-1]) >= name(&more[i]):
+		case i > 0 && o(&more[i-1], &more[i]) >= 0:
 			return false
-		case i == 0 && len(items) > 0 && name(&items[len(items)-1]) >= name(&more[0]):
+		case i == 0 && len(items) > 0 && o(&items[len(items)-1], &more[0]) >= 0:
 			return false
 		}
 	}
@@ -98,20 +107,20 @@ func (l *list[E]) join(p *api.Completeness, first bool) {
 
 // fetch asks every server for a list, and makes one of them. Of an element
 // that several have, pick chooses.
-func fetch[E any](ctx context.Context, c *Client, path string, q url.Values, sent []byte, name func(*E) string, pick func(a, b *E) E) (*list[E], error) {
+func fetch[E any](ctx context.Context, c *Client, path string, q url.Values, sent []byte, o order[E], pick func(a, b *E) E) (*list[E], error) {
 	if err := c.oneCluster(ctx); err != nil {
 		return nil, err
 	}
 	results := each(ctx, c, func(ctx context.Context, s *server) (*list[E], error) {
 		own := url.Values{}
 		maps.Copy(own, q)
-		return pages(ctx, c, s, path, own, sent, name)
+		return pages(ctx, c, s, path, own, sent, o)
 	})
-	return together(ctx, c, results, name, pick)
+	return together(ctx, c, results, o, pick)
 }
 
 // together makes one list of the servers' lists.
-func together[E any](ctx context.Context, c *Client, results []result[*list[E]], name func(*E) string, pick func(a, b *E) E) (*list[E], error) {
+func together[E any](ctx context.Context, c *Client, results []result[*list[E]], o order[E], pick func(a, b *E) E) (*list[E], error) {
 	lists, silent, err := split(results)
 	if err != nil {
 		return nil, err
@@ -122,7 +131,7 @@ func together[E any](ctx context.Context, c *Client, results []result[*list[E]],
 		for i, l := range lists {
 			lacking[i] = &l.Completeness
 		}
-		out = &list[E]{items: merge(lists, name, pick), Completeness: c.complete(ctx, lacking)}
+		out = &list[E]{items: merge(lists, o, pick), Completeness: c.complete(ctx, lacking)}
 		for _, l := range lists {
 			out.examined = api.JoinExamined(out.examined, l.examined)
 		}
@@ -132,14 +141,14 @@ func together[E any](ctx context.Context, c *Client, results []result[*list[E]],
 }
 
 // merge makes the items of one list of those of several.
-func merge[E any](lists []*list[E], name func(*E) string, pick func(a, b *E) E) []E {
+func merge[E any](lists []*list[E], o order[E], pick func(a, b *E) E) []E {
 	all, merged := []E{}, []E{}
 	for _, l := range lists {
 		all = append(all, l.items...)
 	}
-	slices.SortStableFunc(all, func(a, b E) int { return cmp.Compare(name(&a), name(&b)) })
+	slices.SortStableFunc(all, func(a, b E) int { return o(&a, &b) })
 	for i := range all {
-		if last := len(merged) - 1; last >= 0 && name(&merged[last]) == name(&all[i]) {
+		if last := len(merged) - 1; last >= 0 && o(&merged[last], &all[i]) == 0 {
 			merged[last] = pick(&merged[last], &all[i])
 			continue
 		}

@@ -103,6 +103,46 @@ func TestSeveralServers(t *testing.T) {
 	require.Equal(t, []api.Missing{{Broker: 3, Error: "x"}}, status.Missing)
 }
 
+// TestAllRebalances: the pages of two servers are one list, in which each
+// rebalance is once, in the state that knows more.
+func TestAllRebalances(t *testing.T) {
+	const known = `"settled":true,"causes":[{"kind":"metadata","confidence":"certain"}]`
+	one := serve(t, map[string]string{
+		cluster: `{"clusterId":"c"}`,
+		"/v1/rebalances?limit=1000": `{"rebalances":[{"id":"i4","group":"a","epoch":4,"startedAt":"2026-01-31T10:00:04Z"},{"id":"i3","group":"b","epoch":3,"startedAt":"2026-01-31T10:00:03Z"}],
+			"missing":[{"broker":2,"error":"x"}],"offsetsPartitions":[0],"next":"n"}`,
+		"/v1/rebalances?after=n&limit=1000":                          `{"rebalances":[{"id":"i1","group":"a","epoch":1,"startedAt":"2026-01-31T10:00:01Z"}],"offsetsPartitions":[0]}`,
+		"/v1/rebalances?limit=1000&since=2026-01-31T10%3A00%3A03.5Z": `{"rebalances":[{"id":"i4","group":"a","epoch":4,"startedAt":"2026-01-31T10:00:04Z"}],"offsetsPartitions":[0]}`,
+	})
+	two := serve(t, map[string]string{
+		cluster: `{"clusterId":"c"}`,
+		"/v1/rebalances?limit=1000": `{"rebalances":[{"id":"i3","group":"b","epoch":3,"startedAt":"2026-01-31T10:00:03Z",` + known + `},
+			{"id":"i2","group":"c","epoch":3,"startedAt":"2026-01-31T10:00:03Z"}],"missing":[{"broker":1,"error":"y"}],"offsetsPartitions":[1]}`,
+		"/v1/topics/__consumer_offsets?local=true": `{"name":"o","partitions":[{"partition":0,"leader":1},{"partition":1,"leader":2}]}`,
+	})
+	l, err := newClient(t, Config{}, one, two).AllRebalances(t.Context(), time.Time{})
+	require.NoError(t, err)
+	var got []string
+	for _, r := range l.Rebalances {
+		got = append(got, r.ID)
+	}
+	require.Equal(t, []string{"i4", "i3", "i2", "i1"}, got)
+	require.True(t, l.Rebalances[1].Settled)
+	require.Empty(t, l.Missing, "each was reached by one of them")
+
+	l, err = newClient(t, Config{}, one).AllRebalances(t.Context(), time.Date(2026, 1, 31, 11, 0, 3, 5e8, time.FixedZone("CET", 3600)))
+	require.NoError(t, err)
+	require.Len(t, l.Rebalances, 1)
+
+	for _, list := range []string{
+		`[{"id":"i1","startedAt":"2026-01-31T10:00:01Z"},{"id":"i4","startedAt":"2026-01-31T10:00:04Z"}]`,
+		`[{"id":"i1","startedAt":"2026-01-31T10:00:01Z"},{"id":"i1","startedAt":"2026-01-31T10:00:01Z"}]`,
+	} {
+		_, err = newClient(t, Config{}, serve(t, map[string]string{"/v1/rebalances?limit=1000": `{"rebalances":` + list + `}`})).AllRebalances(t.Context(), time.Time{})
+		require.ErrorIs(t, err, errOrder)
+	}
+}
+
 func TestSomeServersFail(t *testing.T) {
 	answers := map[string]string{
 		"/v1/groups?limit=1000": `{"groups":[{"group":"a"}]}`, "/v1/groups/a": `{"group":"a"}`, "/v1/topics/t": `{"name":"t"}`, "/v1/status": `{}`,
@@ -148,6 +188,7 @@ func TestServersOfTwoClusters(t *testing.T) {
 		func() error { _, err := c.Whatif(t.Context(), nil); return err },
 		func() error { _, err := c.Group(t.Context(), "g"); return err },
 		func() error { _, err := c.Topics(t.Context()); return err },
+		func() error { _, err := c.AllRebalances(t.Context(), time.Time{}); return err },
 		func() error { _, err := c.Topic(t.Context(), "t"); return err },
 		func() error { _, err := c.Status(t.Context()); return err },
 	} {

@@ -28,7 +28,7 @@ func (c *Client) Rebalances(ctx context.Context, group string, which Rebalances)
 		q.Set("last", strconv.Itoa(which.Last))
 	}
 	if !which.Since.IsZero() {
-		q.Set("since", which.Since.UTC().Format(time.RFC3339))
+		q.Set("since", which.Since.UTC().Format(time.RFC3339Nano))
 	}
 	if which.Epoch >= 0 {
 		q.Set("epoch", strconv.Itoa(int(which.Epoch)))
@@ -58,4 +58,23 @@ func (c *Client) Rebalances(ctx context.Context, group string, which Rebalances)
 	}
 	out.Missing = append(out.Missing, missing...)
 	return out, nil
+}
+
+// AllRebalances are those of all groups that began at a time or later, of any
+// time if it is zero, newest first. Next is not set.
+func (c *Client) AllRebalances(ctx context.Context, since time.Time) (*api.RebalanceList, error) {
+	q := url.Values{}
+	if !since.IsZero() {
+		q.Set("since", since.UTC().Format(time.RFC3339Nano))
+	}
+	l, err := fetch(ctx, c, "/rebalances", q, nil, api.NewestFirst, knowingMore)
+	if err != nil {
+		return nil, err
+	}
+	return &api.RebalanceList{Rebalances: l.items, Completeness: l.Completeness}, nil
+}
+
+// knowingMore is the state of a rebalance that knows more.
+func knowingMore(a, b *api.Rebalance) api.Rebalance {
+	return api.JoinRebalances([]api.Rebalance{*a}, []api.Rebalance{*b})[0]
 }

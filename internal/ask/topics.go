@@ -12,7 +12,7 @@ import (
 
 // Topics are all topics, by name. Next is not set.
 func (c *Client) Topics(ctx context.Context) (*api.TopicList[api.Topic], error) {
-	l, err := fetch(ctx, c, "/topics", nil, nil, topicName, joinTopics)
+	l, err := fetch(ctx, c, "/topics", nil, nil, by(topicName), joinTopics)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (c *Client) Topic(ctx context.Context, name string) (*api.OneTopic, error) 
 		}
 		return &list[api.Topic]{items: []api.Topic{*t.Topic}, Completeness: t.Completeness}, nil
 	})
-	l, err := together(ctx, c, results, topicName, joinTopics)
+	l, err := together(ctx, c, results, by(topicName), joinTopics)
 	if err != nil {
 		return nil, err
 	}

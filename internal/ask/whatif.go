@@ -17,7 +17,7 @@ func (c *Client) Whatif(ctx context.Context, changes []whatif.Change) (*api.What
 	if err != nil {
 		return nil, cli.Errorf(cli.BadUsage, "the plan cannot be sent: %w", err)
 	}
-	l, err := fetch(ctx, c, "/whatif", nil, body, predictedName, newerPrediction)
+	l, err := fetch(ctx, c, "/whatif", nil, body, by(predictedName), newerPrediction)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/internal/ask"
@@ -103,6 +104,15 @@ func (f *Files) Rebalances(ctx context.Context, group string, which ask.Rebalanc
 	}
 	answer.Missing = nil
 	return answer, nil
+}
+
+// AllRebalances are those of all groups that began at a time or later.
+func (f *Files) AllRebalances(ctx context.Context, since time.Time) (*api.RebalanceList, error) {
+	answer, err := f.client.AllRebalances(ctx, since)
+	if err == nil {
+		answer.Missing = f.lacks
+	}
+	return answer, err
 }
 
 // lacking are the partitions of __consumer_offsets that were not given, by the

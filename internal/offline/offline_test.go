@@ -138,6 +138,39 @@ func requireSameJSON(t *testing.T, want, got any) {
 	require.JSONEq(t, string(a), string(b))
 }
 
+// TestAllRebalances: from the files come those that the pipeline explained, and
+// it is said which partitions are not there.
+func TestAllRebalances(t *testing.T) {
+	d := newDisk(t)
+	require.NoError(t, os.WriteFile(filepath.Join(d.dir, "meta.properties"), []byte("version=1\nnode.id=1\ncluster.id=aaaaaaaaaaaaaaaaaaaaaa\n"), 0o600))
+	for partition := range int32(2) {
+		appendTo(t, filepath.Join(filepath.Dir(d.path(partition)), "partition.metadata"), []byte("version: 0\ntopic_id: "+kafka.TopicID{15: 9}.String()+"\n"))
+	}
+	d.Groups(1, `3 {"groupId":"a"} {"epoch":2,"metadataHash":"$hash orders"}`)
+	d.Wait(5 * time.Second)
+	d.Metadata(`NoOpRecord {}`) // so that it is settled
+	var want []api.Rebalance
+	for r := range d.View().AllRebalances() {
+		want = append(want, api.NewRebalance(d.View(), r))
+	}
+	require.Len(t, want, 3)
+	f := open(t, both(d.dir))
+	got, err := f.AllRebalances(t.Context(), time.Time{})
+	require.NoError(t, err)
+	require.Empty(t, got.Missing)
+	requireSameJSON(t, api.JoinRebalances(want), got.Rebalances)
+	require.NotNil(t, got.Rebalances[0].TraceID)
+	got, err = f.AllRebalances(t.Context(), time.UnixMilli(int64(got.Rebalances[0].StartedAt)))
+	require.NoError(t, err)
+	require.Len(t, got.Rebalances, 1)
+
+	got, err = open(t, Dirs{Metadata: d.dir, Offsets: []string{filepath.Dir(d.path(0))}}).AllRebalances(t.Context(), time.Time{})
+	require.NoError(t, err)
+	require.Len(t, got.Rebalances, 1)
+	require.Equal(t, "b", got.Rebalances[0].Group)
+	require.EqualValues(t, 2, got.Missing[0].Broker)
+}
+
 // TestOneGroup: that a group is not there can be told only of partitions that
 // are.
 func TestOneGroup(t *testing.T) {

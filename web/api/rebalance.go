@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"encoding/hex"
 	"slices"
 
 	"github.com/kraftside/kraftside/groups"
@@ -58,6 +59,10 @@ type Rebalance struct {
 	Hash       *HashChange       `json:"hash"`
 	Members    []RebalanceMember `json:"members"`
 	Moved      int               `json:"moved"`
+	// TraceID is that of the trace which tells the same: 32 hexadecimal digits,
+	// null if the ids are not known of the cluster and of __consumer_offsets, from
+	// which it derives.
+	TraceID *string `json:"traceId"`
 }
 
 // Cause is one reason, the deciding one first.
@@ -132,7 +137,7 @@ func NewRebalance(v *pipeline.View, r *rebalance.Rebalance) Rebalance {
 		ID: r.ID.String(), Group: r.Group, Type: r.Type.String(), Epoch: r.Epoch, PreviousEpoch: r.PreviousEpoch,
 		StartedAt: Time(r.StartedAt), CompletedAt: timeOf(r.CompletedAt), DurationMs: duration(r.StartedAt, r.CompletedAt),
 		TargetAt: timeOf(r.TargetAt), Settled: r.Settled, Causes: []Cause{}, MoreCauses: r.MoreCauses,
-		Members: []RebalanceMember{}, Moved: r.Moved,
+		Members: []RebalanceMember{}, Moved: r.Moved, TraceID: traceID(r.ID),
 	}
 	if r.SupersededBy > 0 {
 		out.SupersededBy = new(r.SupersededBy)
@@ -147,6 +152,14 @@ func NewRebalance(v *pipeline.View, r *rebalance.Rebalance) Rebalance {
 		out.Members = append(out.Members, n.rebalanceMember(r, &r.Members[i]))
 	}
 	return out
+}
+
+func traceID(id rebalance.ID) *string {
+	if id.ClusterID == "" || id.TopicID.IsZero() {
+		return nil
+	}
+	t := id.TraceID()
+	return new(hex.EncodeToString(t[:]))
 }
 
 // duration is null as long as there is no end.
@@ -228,10 +241,14 @@ func JoinRebalances(lists ...[]Rebalance) []Rebalance {
 	for _, r := range byID {
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b Rebalance) int {
-		return cmp.Or(cmp.Compare(b.StartedAt, a.StartedAt), cmp.Compare(b.Epoch, a.Epoch), cmp.Compare(b.ID, a.ID))
-	})
+	slices.SortFunc(out, func(a, b Rebalance) int { return NewestFirst(&a, &b) })
 	return out
+}
+
+// NewestFirst is the order of lists of rebalances: negative if a comes first,
+// and 0 for two states of one.
+func NewestFirst(a, b *Rebalance) int {
+	return cmp.Or(cmp.Compare(b.StartedAt, a.StartedAt), cmp.Compare(b.Epoch, a.Epoch), cmp.Compare(b.ID, a.ID))
 }
 
 // knows orders states of one rebalance. A sidecar whose history of the metadata

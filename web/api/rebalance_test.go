@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/rebalance"
 )
 
 // Of what several sidecars hold of a rebalance, the state that knows most is
@@ -21,4 +24,15 @@ func TestJoinRebalances(t *testing.T) {
 	require.Equal(t, []Gap{{Type: "consumer", FromEpoch: 3, ToEpoch: 5}}, FindGaps(joined))
 	require.NotNil(t, JoinRebalances())
 	require.NotNil(t, FindGaps(nil))
+}
+
+// The id of a trace derives from those of the cluster and of its topic. If one
+// of them is not known there is none that others would say, too.
+func TestTraceID(t *testing.T) {
+	id := rebalance.ID{TopicID: kafka.TopicID{9}, Offset: 20}
+	require.Nil(t, traceID(id))
+	id.ClusterID = "c"
+	require.Regexp(t, "^[0-9a-f]{32}$", *traceID(id))
+	id.TopicID = kafka.TopicID{}
+	require.Nil(t, traceID(id), "copied files need not tell which topic they are of")
 }

@@ -112,6 +112,7 @@ var layers = map[string]layer{
 	"test/bench":         {imports: []string{"*"}, testing: true},
 	"test/bench/compare": {imports: []string{"*"}, testing: true},
 	"test/bench/idle":    {imports: []string{"*"}, testing: true},
+	"test/bench/events":  {imports: []string{"*"}, testing: true},
 	"test/bench/restart": {imports: []string{"*"}, testing: true},
 }
 

@@ -1,0 +1,138 @@
+// Command events measures how long it takes from the record that raises a
+// group's epoch to its explanation at another process, by /v1/events, while
+// other groups commit offsets.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/kraftside/kraftside/test/realkafka"
+)
+
+var (
+	bumps   = flag.Int("bumps", 300, "how many rebalances to bring about")
+	every   = flag.Duration("every", 100*time.Millisecond, "the time between two of them")
+	commits = flag.Int("commits", 1000, "offset commits a second beside them")
+)
+
+func main() {
+	flag.Parse()
+	if err := measure(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "events:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "kraftside-events-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	servers := filepath.Join(dir, "kafka")
+	if err := os.Mkdir(servers, 0o755); err != nil {
+		return err
+	}
+	cluster, err := realkafka.Run(servers, realkafka.Config{Controllers: 1, Brokers: 1})
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.Bootstrap()...))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	created, err := kadm.NewClient(client).CreateTopic(ctx, 4, 1, nil, topic)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := startCommits(ctx, client, created.ID, *commits)
+	address, stop, err := startSidecar(ctx, dir, cluster)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	arrivals, err := listen(ctx, address)
+	if err != nil {
+		return err
+	}
+	return load(ctx, client, c, arrivals)
+}
+
+// startSidecar runs one beside the cluster, until stop is called.
+func startSidecar(ctx context.Context, dir string, cluster *realkafka.Cluster) (address string, stop func(), err error) {
+	binary := filepath.Join(dir, "kraftside")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/kraftside/kraftside/cmd/sidecar")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return "", nil, fmt.Errorf("build the sidecar: %w", err)
+	}
+	if address, err = freeAddress(); err != nil {
+		return "", nil, err
+	}
+	sidecar := exec.CommandContext(ctx, binary, "run",
+		"--kafka.bootstrap", strings.Join(cluster.Bootstrap(), ","),
+		"--metadata.controllers", strings.Join(cluster.ControllerBootstrap(), ","),
+		"--http.listen", address, "--store.dir", filepath.Join(dir, "store"), "--log.level", "warn")
+	sidecar.Stderr = os.Stderr
+	if err := sidecar.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		_ = sidecar.Process.Signal(os.Interrupt)
+		_ = sidecar.Wait() // it was told to end
+	}
+	if err := awaitReady(ctx, address); err != nil {
+		stop()
+		return "", nil, err
+	}
+	return address, stop, nil
+}
+
+// load brings about rebalances beside the commits, and prints how long each took to
+// arrive.
+func load(ctx context.Context, client *kgo.Client, c *committing, arrivals <-chan arrival) error {
+	start := time.Now()
+	c.done.Store(0)
+	var rebalancing sync.WaitGroup
+	failed := make(chan error, 1)
+	rebalancing.Go(func() { failed <- rebalance(ctx, client, *bumps, *every) })
+	var took []time.Duration
+	for late := time.NewTimer(time.Duration(*bumps)**every + 30*time.Second); len(took) < *bumps; {
+		select {
+		case a, more := <-arrivals:
+			if !more {
+				return errors.New("the stream of events has ended")
+			}
+			took = append(took, a.took)
+		case <-late.C:
+			return fmt.Errorf("%d of %d rebalances have arrived", len(took), *bumps)
+		}
+	}
+	rate := float64(c.done.Load()) / time.Since(start).Seconds()
+	rebalancing.Wait()
+	if err := errors.Join(<-failed, c.err()); err != nil {
+		return err
+	}
+	slices.Sort(took)
+	at := func(percent int) time.Duration { return took[(len(took)-1)*percent/100] }
+	fmt.Printf("%d rebalances beside %.0f offset commits/s: median %v, 90%% %v, 99%% %v, last %v\n",
+		len(took), rate, at(50), at(90), at(99), at(100))
+	return nil
+}

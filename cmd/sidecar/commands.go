@@ -21,6 +21,7 @@ func commands(out *cli.Output) []*cobra.Command {
 		groupsCommand(out),
 		topicsCommand(out),
 		explainCommand(out),
+		historyCommand(out),
 		whatifCommand(out),
 		verifyCommand(out),
 		dumpCommand(out),

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +16,9 @@ import (
 type explainFlags struct {
 	last       int
 	epoch      int32
-	since      string
 	all, watch bool
-	unasked    bool // since is what --all tells of unless told otherwise
+	period
 }
-
-const lastHour = "1h"
 
 func explainCommand(out *cli.Output) *cobra.Command {
 	var s source
@@ -99,50 +94,10 @@ func (f *explainFlags) check(c *cobra.Command, files bool) error {
 		return cli.Errorf(cli.BadUsage, "explain: --epoch %d is negative", f.epoch)
 	case f.last < 1:
 		return cli.Errorf(cli.BadUsage, "explain: --last %d is not a number from 1 on", f.last)
-	case f.all && f.since == "" && !files:
-		f.since, f.unasked = lastHour, true
+	case f.all && !files:
+		f.orLastHour()
 	}
-	if _, err := parseSince(f.since, time.Time{}); err != nil {
-		return cli.Errorf(cli.BadUsage, "explain: --since: %w", err)
-	}
-	return nil
-}
-
-var errSince = errors.New("want a duration such as 15m, or a time such as 2006-01-02T15:04:05Z")
-
-// parseSince reads a duration before now, or a time; the zero time if there is
-// neither.
-func parseSince(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
-	}
-	return time.Time{}, errSince
-}
-
-// from is the time of --since, which goes on while it is watched.
-func (f *explainFlags) from(out *cli.Output) time.Time {
-	at, _ := parseSince(f.since, out.Now()) // checked before
-	return at
-}
-
-// period is --since as the end of a sentence.
-func (f *explainFlags) period(out *cli.Output) string {
-	_, err := time.ParseDuration(f.since)
-	switch {
-	case f.since == "":
-		return "in all that was read"
-	case f.unasked:
-		return "in the last hour; --since goes further back"
-	case err == nil:
-		return "in the last " + f.since
-	}
-	return "since " + out.Clock.Format(f.from(out).UnixMilli())
+	return f.period.check("explain")
 }
 
 func (f *explainFlags) explain(ctx context.Context, out *cli.Output, a *asked, group string) (answer.Answer, error) {
@@ -170,5 +125,5 @@ func (f *explainFlags) explainAll(ctx context.Context, out *cli.Output, a *asked
 	if err != nil {
 		return nil, err
 	}
-	return answer.NewByCause(got.Rebalances, f.period(out), answer.NewScope(&got.Completeness, a.files != nil)), nil
+	return answer.NewByCause(got.Rebalances, f.text(out), answer.NewScope(&got.Completeness, a.files != nil)), nil
 }

@@ -29,6 +29,7 @@ type answerer interface {
 	Group(ctx context.Context, id string) (*api.Group, error)
 	Rebalances(ctx context.Context, group string, which ask.Rebalances) (*api.Rebalances, error)
 	AllRebalances(ctx context.Context, since time.Time) (*api.RebalanceList, error)
+	Changes(ctx context.Context, since time.Time, topic string) (*api.ChangeList, error)
 	Verify(ctx context.Context) (*api.Groups[api.Group], error)
 	Whatif(ctx context.Context, changes []whatif.Change) (*api.Whatif[api.Prediction], error)
 	Topics(ctx context.Context) (*api.TopicList[api.Topic], error)

@@ -36,8 +36,12 @@ func (e *Explanation) Text(t *cli.Text) {
 		t.Table("  ", rebalanceFacts(t, r))
 	}
 	for _, g := range e.Gaps {
-		t.Printf("\n%s\n", t.Yellow(fmt.Sprintf("epochs %d to %d were not seen", g.FromEpoch, g.ToEpoch)))
+		t.Printf("\n%s\n", gapText(t, &g))
 	}
+}
+
+func gapText(t *cli.Text, g *api.Gap) string {
+	return t.Yellow(fmt.Sprintf("epochs %d to %d were not seen", g.FromEpoch, g.ToEpoch))
 }
 
 // head is the first line about a group.

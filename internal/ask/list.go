@@ -12,11 +12,12 @@ import (
 	"github.com/kraftside/kraftside/web/api"
 )
 
-// page is one of a list of groups, of topics or of rebalances.
+// page is one of a list of groups, of topics, of rebalances or of changes.
 type page[E any] struct {
 	Groups     []E `json:"groups"`
 	Topics     []E `json:"topics"`
 	Rebalances []E `json:"rebalances"`
+	Changes    []E `json:"changes"`
 	// Examined is in predictions only.
 	Examined []api.Examined `json:"examined"`
 	api.Completeness
@@ -56,7 +57,7 @@ func pages[E any](ctx context.Context, c *Client, s *server, path string, q url.
 		if err != nil {
 			return nil, err
 		}
-		items := slices.Concat(p.Groups, p.Topics, p.Rebalances)
+		items := slices.Concat(p.Groups, p.Topics, p.Rebalances, p.Changes)
 		total += size
 		if !ascend(all.items, items, o) {
 			err = errOrder

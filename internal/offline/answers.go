@@ -115,6 +115,16 @@ func (f *Files) AllRebalances(ctx context.Context, since time.Time) (*api.Rebala
 	return answer, err
 }
 
+// Changes are those of the metadata at a time or later, about a topic unless that
+// is empty.
+func (f *Files) Changes(ctx context.Context, since time.Time, topic string) (*api.ChangeList, error) {
+	answer, err := f.client.Changes(ctx, since, topic)
+	if err == nil {
+		answer.Missing = f.lacks
+	}
+	return answer, err
+}
+
 // lacking are the partitions of __consumer_offsets that were not given, by the
 // broker that leads them.
 func lacking(v *pipeline.View) []api.Missing {

@@ -236,8 +236,7 @@ func requireShown(t *testing.T, want, got *View, where string) {
 }
 
 // requireRebalances compares all that is known of rebalances, and which of them
-// are to be exported. They are told once
-// they are durable.
+// are to be exported. They are told once they are durable.
 func requireRebalances(t *testing.T, want, got *run, where string) {
 	t.Helper()
 	require.NoError(t, got.p.Flush(), where)
@@ -246,9 +245,16 @@ func requireRebalances(t *testing.T, want, got *run, where string) {
 	if !reflect.DeepEqual(a, b) {
 		require.Equal(t, a, b, where)
 	}
-	if a, b := want.p.Pending(1000), got.p.Pending(1000); !reflect.DeepEqual(a, b) {
+	if a, b := pending(t, want.p), pending(t, got.p); !reflect.DeepEqual(a, b) {
 		require.Equal(t, a, b, where)
 	}
+}
+
+// pending is what is to be exported, once it is durable how.
+func pending(t *testing.T, p *Pipeline) []Export {
+	p.Pending(1000)
+	require.NoError(t, p.Flush())
+	return p.Pending(1000)
 }
 
 func rebalances(v *View) map[string][]*rebalance.Rebalance {

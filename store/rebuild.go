@@ -19,7 +19,7 @@ type State struct {
 	Rebalances iter.Seq[rebalance.Row]
 	// Exports replace those of the partitions that ExportsOf has.
 	ExportsOf []int32
-	Exports   iter.Seq2[ExportKey, ExportState]
+	Exports   iter.Seq2[ExportKey, ExportRow]
 }
 
 // Rebuild makes the store hold the state, so that persisting goes on. It is for
@@ -124,7 +124,7 @@ func (s *Store) replaceRows(state State) {
 	for _, partition := range state.ExportsOf {
 		s.pending.batch.removeRange(beginningWith(exportsKey(partition)))
 	}
-	for k, state := range state.Exports {
-		s.Export(k, state)
+	for k, row := range state.Exports {
+		s.Export(k, row)
 	}
 }

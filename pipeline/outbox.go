@@ -177,7 +177,7 @@ func (s *state) export(d *due) (e Export) {
 	if r == nil || !r.Settled || r.ID.ClusterID == "" { // which is part of what is exported
 		return e
 	}
-	if d.state == store.ExportDue && r.Open() && r.StartedAt < s.now.Add(-s.Exports.SlowAfter).UnixMilli() {
+	if d.state == store.ExportDue && r.Open() && s.isSlow(r) {
 		s.pin(d, r)
 	}
 	switch {
@@ -187,6 +187,14 @@ func (s *state) export(d *due) (e Export) {
 		return e
 	}
 	return Export{Rebalance: r, Completion: d.state == store.ExportIncomplete}
+}
+
+// isSlow says whether a rebalance was still open after a while, by all that its
+// log holds: of one that is read later than it was written, the end may follow.
+func (s *state) isSlow(r *rebalance.Rebalance) bool {
+	until := time.UnixMilli(r.StartedAt).Add(s.Exports.SlowAfter)
+	sh := s.shards[r.ID.Partition]
+	return until.Before(s.now) && sh != nil && sh.wasRead(until) && !s.isUntold(r.Group)
 }
 
 // pin has a rebalance exported as it is now.

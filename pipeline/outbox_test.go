@@ -72,6 +72,8 @@ func TestOutbox(t *testing.T) {
 	require.NoError(t, again.p.Sent(list))
 	require.NoError(t, again.p.Flush())
 	require.Empty(t, again.p.Pending(10), "the second one has just begun")
+	again.offsets = c.offsets
+	again.reach(0, c.offsets[0])
 	again.wait(200)
 	second := pending(t, again.p)
 	require.Len(t, second, 1)
@@ -125,6 +127,29 @@ func TestOutboxAfterCrash(t *testing.T) {
 	require.NoError(t, c.p.Flush())
 	c, _ = c.crash(fs)
 	require.Equal(t, completion, c.p.Pending(10))
+	require.NoError(t, c.p.state.Store.Close())
+}
+
+// A sidecar that was away does not take for slow what was over long before: it
+// reads on first.
+func TestOutboxReadsOnFirst(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	c := outboxed(t, Exports{SlowAfter: time.Minute}, fs)
+	c.start()
+	c.write(0, member("g"), epoch("g", 2, c.fresh("orders")), target("g", 2))
+	require.NoError(t, c.p.Flush())
+	c, _ = c.crash(fs)
+	c.wait(600)
+	require.Empty(t, pending(t, c.p), "nothing was read")
+	end := c.offsets[0] + 1
+	c.reach(0, end)
+	c.wait(1)
+	require.Empty(t, pending(t, c.p), "there is more")
+	c.append(0, reached("g", "m", 2))
+	c.reach(0, end)
+	list := pending(t, c.p)
+	require.Len(t, list, 1)
+	require.False(t, list[0].Incomplete || list[0].Completion)
 	require.NoError(t, c.p.state.Store.Close())
 }
 

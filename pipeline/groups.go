@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/groups/offsetslog"
@@ -234,6 +235,12 @@ func (s *state) follow(sh *shard, progress offsetslog.Progress) {
 		s.markShard(sh.Partition())
 	}
 	s.published = false
+}
+
+// wasRead says whether all was read that was written until a time that is past.
+func (sh *shard) wasRead(until time.Time) bool {
+	p := &sh.progress
+	return !p.Loading && (sh.seen.After(until) || p.Lag() == 0 && p.Problem == nil)
 }
 
 func (s *state) mark(partition int32, group string) {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,8 +35,19 @@ type due struct {
 	group     string
 	startedAt int64
 	state     store.ExportState
-	// pinned is what is exported while it is open: the same until it was sent.
+	// pinned is what is exported while it is open: the same until it was sent,
+	// also after a crash, so that it is not sent before the commit.
 	pinned *rebalance.Rebalance
+	commit uint64 // of the store
+}
+
+// row is what a store keeps of it.
+func (d *due) row() store.ExportRow {
+	row := store.ExportRow{State: d.state}
+	if d.pinned != nil {
+		row.Open = d.pinned.Encode()
+	}
+	return row
 }
 
 // onBegin has a rebalance exported, if it is ours to export.
@@ -48,16 +60,23 @@ func (s *state) onBegin(r *rebalance.Rebalance) {
 	}
 	d := &due{ExportKey: exportKey(r), group: r.Group, startedAt: r.StartedAt, state: store.ExportDue}
 	s.outbox = append(s.outbox, d)
-	s.persistExport(d.ExportKey, d.state)
+	s.persistExport(d)
 }
 
 func exportKey(r *rebalance.Rebalance) store.ExportKey {
 	return store.ExportKey{Partition: r.ID.Partition, Offset: r.ID.Offset}
 }
 
-func (s *state) persistExport(k store.ExportKey, state store.ExportState) {
+func (s *state) persistExport(d *due) {
 	if s.Store != nil {
-		s.Store.Export(k, state)
+		s.Store.Export(d.ExportKey, d.row())
+	}
+}
+
+// forgetExport removes what a store keeps of one.
+func (s *state) forgetExport(k store.ExportKey) {
+	if s.Store != nil {
+		s.Store.Export(k, store.ExportRow{})
 	}
 }
 
@@ -70,13 +89,21 @@ func (s *state) restoreOutbox(partition int32) error {
 	}
 	s.outbox = slices.DeleteFunc(s.outbox, func(d *due) bool { return d.Partition == partition })
 	for r := range s.explainer.Rebalances(partition) {
-		if state := rows[exportKey(r)]; state != 0 {
-			s.outbox = append(s.outbox, &due{ExportKey: exportKey(r), group: r.Group, startedAt: r.StartedAt, state: state})
-			delete(rows, exportKey(r))
+		row, there := rows[exportKey(r)]
+		if !there {
+			continue
 		}
+		d := &due{ExportKey: exportKey(r), group: r.Group, startedAt: r.StartedAt, state: row.State}
+		if d.state == store.ExportOpen {
+			if d.pinned, err = rebalance.Decode(r.ID, row.Open); err != nil {
+				return s.Store.Condemn(fmt.Errorf("restore an export of partition %d: %w", partition, err))
+			}
+		}
+		s.outbox = append(s.outbox, d)
+		delete(rows, d.ExportKey)
 	}
 	for k := range rows {
-		s.persistExport(k, 0) // it is kept no more
+		s.forgetExport(k) // it is kept no more
 	}
 	slices.SortFunc(s.outbox, func(a, b *due) int {
 		return cmp.Or(cmp.Compare(a.startedAt, b.startedAt), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
@@ -85,55 +112,98 @@ func (s *state) restoreOutbox(partition int32) error {
 }
 
 // exportRows is the outbox for a store that was rebuilt.
-func (s *state) exportRows(yield func(store.ExportKey, store.ExportState) bool) {
+func (s *state) exportRows(yield func(store.ExportKey, store.ExportRow) bool) {
 	for _, d := range s.outbox {
-		if !yield(d.ExportKey, d.state) {
+		if !yield(d.ExportKey, d.row()) {
 			return
 		}
 	}
 }
 
 // Pending returns the oldest rebalances that are to be exported, oldest first.
-// They are durable, and the same until they were sent.
+// They are durable, and the same until they were sent, in this process and in
+// the next.
 func (p *Pipeline) Pending(most int) (list []Export) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.state
-	s.outbox = slices.DeleteFunc(s.outbox, func(d *due) bool {
-		if len(list) == most {
-			return false
+	s, found := p.state, 0
+	s.sweep()
+	for _, d := range s.outbox {
+		if found == most {
+			break
 		}
-		e, gone := s.export(d)
-		if gone {
-			s.persistExport(d.ExportKey, 0)
-		} else if e.Rebalance != nil {
-			list = append(list, e)
+		if e := s.export(d); e.Rebalance != nil {
+			found++
+			if s.durable(d.commit) {
+				list = append(list, e)
+			}
 		}
-		return gone
-	})
+	}
 	return list
 }
 
-// export is what is to be exported now, if anything. It is gone if the
-// rebalance is not kept any more, and never will be seen.
-func (s *state) export(d *due) (e Export, gone bool) {
+// sweepEach is how much an outbox grows at least until it is swept again.
+const sweepEach = 64
+
+// sweep drops what is not kept any more, and never will be seen. An outbox that
+// nobody empties has no more than twice what is kept.
+func (s *state) sweep() {
+	s.swept = min(s.swept, len(s.outbox))
+	if len(s.outbox) < s.swept+max(s.swept, sweepEach) {
+		return
+	}
+	s.outbox = slices.DeleteFunc(s.outbox, func(d *due) bool {
+		gone := s.rebalanceOf(d) == nil && !s.isUntold(d.group)
+		if gone {
+			s.forgetExport(d.ExportKey)
+		}
+		return gone
+	})
+	s.swept = len(s.outbox)
+}
+
+// rebalanceOf is the rebalance itself, nil if it is not kept, or not yet told.
+func (s *state) rebalanceOf(d *due) *rebalance.Rebalance {
 	list, _ := s.rebalances.Get(d.group)
-	i := slices.IndexFunc(list, func(r *rebalance.Rebalance) bool { return exportKey(r) == d.ExportKey })
-	if i < 0 {
-		return e, !s.isUntold(d.group)
+	if i := slices.IndexFunc(list, func(r *rebalance.Rebalance) bool { return exportKey(r) == d.ExportKey }); i >= 0 {
+		return list[i]
 	}
-	r := list[i]
+	return nil
+}
+
+// export is what is to be exported now, if anything.
+func (s *state) export(d *due) (e Export) {
+	r := s.rebalanceOf(d)
+	if r == nil || !r.Settled || r.ID.ClusterID == "" { // which is part of what is exported
+		return e
+	}
+	if d.state == store.ExportDue && r.Open() && s.isSlow(r) {
+		s.pin(d, r)
+	}
 	switch {
-	case !r.Settled, r.ID.ClusterID == "": // which is part of what is exported
-	case d.pinned != nil:
-		return Export{Rebalance: d.pinned, Incomplete: true}, false
-	case !r.Open():
-		return Export{Rebalance: r, Completion: d.state == store.ExportIncomplete}, false
-	case d.state == store.ExportDue && r.StartedAt < s.now.Add(-s.Exports.SlowAfter).UnixMilli():
-		d.pinned = r
-		return Export{Rebalance: r, Incomplete: true}, false
+	case d.state == store.ExportOpen:
+		return Export{Rebalance: d.pinned, Incomplete: true}
+	case r.Open():
+		return e
 	}
-	return e, false
+	return Export{Rebalance: r, Completion: d.state == store.ExportIncomplete}
+}
+
+// isSlow says whether a rebalance was still open after a while, by all that its
+// log holds: of one that is read later than it was written, the end may follow.
+func (s *state) isSlow(r *rebalance.Rebalance) bool {
+	until := time.UnixMilli(r.StartedAt).Add(s.Exports.SlowAfter)
+	sh := s.shards[r.ID.Partition]
+	return until.Before(s.now) && sh != nil && sh.wasRead(until) && !s.isUntold(r.Group)
+}
+
+// pin has a rebalance exported as it is now.
+func (s *state) pin(d *due, r *rebalance.Rebalance) {
+	d.state, d.pinned = store.ExportOpen, r
+	if s.Store != nil {
+		d.commit = s.Store.Commit()
+	}
+	s.persistExport(d)
 }
 
 // isUntold says whether something of a group is not durable yet.
@@ -165,12 +235,11 @@ func (s *state) sent(e *Export) {
 		return
 	}
 	d := s.outbox[i]
-	d.pinned = nil
 	if e.Incomplete {
-		d.state = store.ExportIncomplete
-	} else {
-		d.state = 0
-		s.outbox = slices.Delete(s.outbox, i, i+1)
+		d.state, d.pinned = store.ExportIncomplete, nil
+		s.persistExport(d)
+		return
 	}
-	s.persistExport(d.ExportKey, d.state)
+	s.outbox = slices.Delete(s.outbox, i, i+1)
+	s.forgetExport(d.ExportKey)
 }

@@ -251,9 +251,16 @@ func requireRebalances(t *testing.T, want, got *run, where string) {
 		require.Equal(t, a, b, where)
 		require.NotEmpty(t, a)
 	}
-	if a, b := want.p.Pending(1000), got.p.Pending(1000); !reflect.DeepEqual(a, b) {
+	if a, b := pending(t, want.p), pending(t, got.p); !reflect.DeepEqual(a, b) {
 		require.Equal(t, a, b, where)
 	}
+}
+
+// pending is what is to be exported, once it is durable how.
+func pending(t *testing.T, p *Pipeline) []Export {
+	p.Pending(1000)
+	require.NoError(t, p.Flush())
+	return p.Pending(1000)
 }
 
 func rebalances(v *View) map[string][]*rebalance.Rebalance {

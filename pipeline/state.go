@@ -54,6 +54,7 @@ type state struct {
 	entries   []*history.Entry
 	untold    []untold
 	outbox    []*due // in the order in which they came
+	swept     int    // its length after the last sweep
 	progress  metadatalog.Progress
 	refused   error // why the metadata tail stands still
 	published bool  // nothing changed since the last view

@@ -20,7 +20,7 @@ type State struct {
 	Rebalances iter.Seq[rebalance.Row]
 	// Exports replace those of the partitions that ExportsOf has.
 	ExportsOf []int32
-	Exports   iter.Seq2[ExportKey, ExportState]
+	Exports   iter.Seq2[ExportKey, ExportRow]
 	Changes   iter.Seq2[kafka.Offset, []byte]
 }
 
@@ -126,8 +126,8 @@ func (s *Store) replaceRows(state State) {
 	for _, partition := range state.ExportsOf {
 		s.pending.batch.removeRange(beginningWith(exportsKey(partition)))
 	}
-	for k, state := range state.Exports {
-		s.Export(k, state)
+	for k, row := range state.Exports {
+		s.Export(k, row)
 	}
 	for offset, row := range state.Changes {
 		s.Change(offset, row)

@@ -35,7 +35,7 @@ type world struct {
 	model      map[string][]byte
 	hashes     map[string]HashRecord
 	rebalances map[int32]map[string][]byte
-	exports    map[ExportKey]ExportState
+	exports    map[ExportKey]ExportRow
 	changes    map[kafka.Offset][]byte
 	now        time.Time
 	slice      int
@@ -51,7 +51,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	return &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), image: image.Empty(), now: start,
 		partitions: map[int32]*worldPartition{}, model: map[string][]byte{}, hashes: map[string]HashRecord{},
-		rebalances: map[int32]map[string][]byte{rebalance.HistoryPartition: {}, 0: {}, 255: {}}, exports: map[ExportKey]ExportState{},
+		rebalances: map[int32]map[string][]byte{rebalance.HistoryPartition: {}, 0: {}, 255: {}}, exports: map[ExportKey]ExportRow{},
 		changes: map[kafka.Offset][]byte{},
 	}
 }
@@ -274,12 +274,15 @@ func (w *world) rebalance() {
 }
 
 func (w *world) export() {
-	k, state := ExportKey{w.rng.Int32N(2), kafka.Offset(w.rng.IntN(3))}, ExportState(w.rng.IntN(3))
-	w.exports[k] = state
-	if state == 0 {
+	k, row := ExportKey{w.rng.Int32N(2), kafka.Offset(w.rng.IntN(3))}, ExportRow{State: ExportState(w.rng.IntN(4))}
+	if row.State == ExportOpen {
+		row.Open = fmt.Appendf(nil, "%d", w.rng.Uint64())
+	}
+	w.exports[k] = row
+	if row.State == 0 {
 		delete(w.exports, k)
 	}
-	w.store.Export(k, state)
+	w.store.Export(k, row)
 }
 
 // change adds a row, and removes another one.

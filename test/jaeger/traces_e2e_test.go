@@ -4,6 +4,7 @@ package jaeger_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"runtime"
 	"slices"
@@ -223,8 +224,8 @@ func TestJaegerIsAway(t *testing.T) {
 		r.ID.Offset = kafka.Offset(1_000_000 + i) // one that no other has
 		many = append(many, &r)
 	}
-	f := newForwarder(t, s.HTTP)
-	f.lose = 50
+	f := jaeger.NewRecorder(t, s)
+	f.Hook(jaeger.Hooks{Answer: func(context.Context, jaeger.Request) bool { return len(f.Accepted())%50 != 0 }})
 	way := telemetry.OTLP{Endpoint: f.URL, Protocol: "http"}
 
 	box := &outbox{items: itemsOf(many[:100])}
@@ -268,19 +269,17 @@ func heap() uint64 {
 }
 
 // duplicates counts the requests that were accepted more than once, which have the same bytes each time.
-func duplicates(t *testing.T, f *forwarder) (n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func duplicates(t *testing.T, f *jaeger.Recorder) (n int) {
 	byFirstSpan := make(map[string][]byte)
-	for _, body := range f.bodies {
+	for _, accepted := range f.Accepted() {
 		var request coltrace.ExportTraceServiceRequest
-		require.NoError(t, proto.Unmarshal(body, &request))
+		require.NoError(t, proto.Unmarshal(accepted.Body, &request))
 		first := string(request.ResourceSpans[0].ScopeSpans[0].Spans[0].SpanId)
 		if earlier, again := byFirstSpan[first]; again {
-			require.Equal(t, earlier, body)
+			require.Equal(t, earlier, accepted.Body)
 			n++
 		}
-		byFirstSpan[first] = body
+		byFirstSpan[first] = accepted.Body
 	}
 	return n
 }

@@ -3,7 +3,6 @@
 package jaeger_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -148,43 +147,4 @@ func (l *logReceiver) of(trace string) []*logspb.LogRecord {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.records[trace]
-}
-
-// forwarder stands between an exporter and a receiver of OTLP over HTTP. It keeps what passes, and loses answers.
-type forwarder struct {
-	*httptest.Server
-	mu     sync.Mutex
-	bodies [][]byte // that were accepted
-	lose   int      // of how many accepted requests one answer is lost; 0 is of none
-}
-
-func newForwarder(t *testing.T, to string) *forwarder {
-	f := new(forwarder)
-	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		body, err := io.ReadAll(q.Body)
-		if err != nil {
-			return // the exporter is gone
-		}
-		answer, err := http.Post(to+q.URL.Path, q.Header.Get("Content-Type"), bytes.NewReader(body))
-		if err != nil {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		defer answer.Body.Close()
-		if answer.StatusCode == http.StatusOK && f.accepted(body) {
-			w.WriteHeader(http.StatusGatewayTimeout)
-			return
-		}
-		w.WriteHeader(answer.StatusCode)
-	}))
-	t.Cleanup(f.Close)
-	return f
-}
-
-// accepted notes a request, and says whether its answer is lost.
-func (f *forwarder) accepted(body []byte) (lost bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.bodies = append(f.bodies, body)
-	return f.lose > 0 && len(f.bodies)%f.lose == 0
 }

@@ -84,6 +84,7 @@ func causes(t *testing.T, version string) {
 	}
 	s.requireEvidence(t)
 	s.requireSameFromFiles(t)
+	s.requireHistory(t)
 	if newest {
 		s.requireSharedBatch(t)
 	}

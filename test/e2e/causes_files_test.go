@@ -78,11 +78,7 @@ func encode(t testing.TB, v any) string {
 // requireEvidence looks up every record that an explanation names in the logs:
 // it is there, of that type, and about that group or topic.
 func (s *stage) requireEvidence(t *testing.T) {
-	c := &proofs{metadata: map[kafka.Offset]metadataRow{}}
-	err := metadatalog.ReadDir(copyDir(t, s.MetadataDir(s.ControllerIDs()[0])), kafka.UnknownOffset, c)
-	if !errors.Is(err, recordbatch.ErrPartial) {
-		require.NoError(t, err)
-	}
+	c := s.readMetadata(t)
 	c.offsetsTopic, _ = s.all.View().Image.Topics().ByName(kafka.OffsetsTopic)
 	looked := 0
 	for _, id := range slices.Sorted(maps.Keys(s.ids)) {
@@ -104,6 +100,16 @@ func (s *stage) requireEvidence(t *testing.T) {
 	t.Logf("%d records of evidence are in the logs", looked)
 }
 
+// readMetadata reads a controller's metadata log, of which nothing was cleaned away.
+func (w *world) readMetadata(t *testing.T) *proofs {
+	p := &proofs{metadata: map[kafka.Offset]metadataRow{}}
+	err := metadatalog.ReadDir(copyDir(t, w.MetadataDir(w.ControllerIDs()[0])), kafka.UnknownOffset, p)
+	if !errors.Is(err, recordbatch.ErrPartial) {
+		require.NoError(t, err)
+	}
+	return p
+}
+
 // proofs are the records of the metadata log.
 type proofs struct {
 	metadata     map[kafka.Offset]metadataRow
@@ -111,7 +117,10 @@ type proofs struct {
 }
 
 // metadataRow is a record of the metadata log.
-type metadataRow struct{ name, json string }
+type metadataRow struct {
+	name, json string
+	at         int64 // milliseconds since 1970
+}
 
 // LoadSnapshot implements metadatalog.Sink.
 func (p *proofs) LoadSnapshot(*metadatalog.SnapshotReader) error {
@@ -133,7 +142,7 @@ func (p *proofs) Append(b *recordbatch.Batch) error {
 		if err != nil {
 			return err
 		}
-		p.metadata[r.Offset] = metadataRow{m.Type().RecordName(), string(m.AppendJSON(nil, version, wire.HideSecrets))}
+		p.metadata[r.Offset] = metadataRow{m.Type().RecordName(), string(m.AppendJSON(nil, version, wire.HideSecrets)), r.Timestamp}
 	}
 	return batches.Err()
 }

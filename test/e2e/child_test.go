@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,10 +21,13 @@ import (
 )
 
 // program is kraftside itself, built for a test.
-type program struct{ path string }
+type program struct {
+	path string
+	env  []string // besides that of the test
+}
 
 func build(t *testing.T) program {
-	p := program{filepath.Join(t.TempDir(), "kraftside")}
+	p := program{path: filepath.Join(t.TempDir(), "kraftside")}
 	cmd := exec.CommandContext(within(t), "go", "build", "-o", p.path, "../../cmd/sidecar")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -37,17 +41,31 @@ type child struct {
 	done chan error
 }
 
+// with is the program with more variables in its environment.
+func (p program) with(env ...string) program {
+	p.env = append(slices.Clone(p.env), env...)
+	return p
+}
+
 // run starts a sidecar of scope all behind a proxy, with its store in dir.
 func (p program) run(t *testing.T, proxy *proxy, dir string, args ...string) *child {
+	return p.start(t, proxy.controllers, proxy.bootstrap, dir, args...)
+}
+
+// start starts a sidecar of scope all, with its store in dir.
+func (p program) start(t *testing.T, controllers, bootstrap []string, dir string, args ...string) *child {
 	c := &child{log: filepath.Join(t.TempDir(), "log"), done: make(chan error, 1)}
 	log, err := os.Create(c.log)
 	require.NoError(t, err)
 	defer log.Close()
 	c.cmd = exec.Command(p.path, append([]string{
-		"run", "--metadata.source", "quorum", "--metadata.controllers", strings.Join(proxy.controllers, ","),
-		"--kafka.bootstrap", strings.Join(proxy.bootstrap, ","), "--store.dir", dir, "--http.listen", "127.0.0.1:0",
+		"run", "--metadata.source", "quorum", "--metadata.controllers", strings.Join(controllers, ","),
+		"--kafka.bootstrap", strings.Join(bootstrap, ","), "--store.dir", dir, "--http.listen", "127.0.0.1:0",
 	}, args...)...)
 	c.cmd.Stderr = log
+	// What OpenTelemetry is to do here, the test says.
+	c.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "OTEL_") })
+	c.cmd.Env = append(c.cmd.Env, p.env...)
 	jvm.DieWithParent(c.cmd)
 	require.NoError(t, c.cmd.Start())
 	go func() { c.done <- c.cmd.Wait() }()

@@ -12,6 +12,10 @@
 // testdata/causes, against the logs, and against what copies of the logs
 // explain. With -rewrite it writes testdata/causes and docs/causes.md anew.
 //
+// TestTraces has sidecars of their own process export to a Jaeger. It reads both
+// logs by itself, works out which spans there have to be, and compares: of a
+// changed rack, of sidecars that are killed, of a Jaeger that is away.
+//
 // The tests need the build tag e2e, Java and Maven; -kafka and
 // $KRAFTSIDE_KAFKA_VERSIONS choose releases.
 package e2e

@@ -20,7 +20,7 @@ type Recorder struct {
 
 	mu       sync.Mutex
 	accepted []Request
-	hooks    Hooks
+	answer   func(ctx context.Context, r Request) bool
 }
 
 // Request is a request that was accepted.
@@ -29,21 +29,12 @@ type Request struct {
 	Body []byte // OTLP in protobuf
 }
 
-// Hooks decide what becomes of requests. Each may wait until ctx ends, which is when the exporter gives up, and lets
-// requests pass if it is nil.
-type Hooks struct {
-	// Admit says whether a request is taken at all.
-	Admit func(ctx context.Context) bool
-	// Answer says whether the exporter hears that its request was accepted.
-	Answer func(ctx context.Context, r Request) bool
-}
-
-// NewRecorder passes traces on to a Jaeger until the test ends.
+// NewRecorder passes traces on to a Jaeger, unless that is nil, until the test ends.
 func NewRecorder(tb testing.TB, to *Server) *Recorder {
 	r := new(Recorder)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		w.Header().Set("Content-Type", "application/x-protobuf")
-		w.WriteHeader(r.serve(q, to.HTTP))
+		w.WriteHeader(r.serve(q, to))
 	}))
 	tb.Cleanup(server.Close)
 	r.URL = server.URL
@@ -51,14 +42,13 @@ func NewRecorder(tb testing.TB, to *Server) *Recorder {
 }
 
 // serve returns the status of the answer.
-func (r *Recorder) serve(q *http.Request, to string) int {
+func (r *Recorder) serve(q *http.Request, to *Server) int {
 	body, err := io.ReadAll(q.Body)
-	hooks := r.current()
-	if err != nil || hooks.Admit != nil && !hooks.Admit(q.Context()) {
-		return http.StatusServiceUnavailable
+	if err != nil {
+		return http.StatusBadRequest
 	}
-	if q.URL.Path == "/v1/traces" {
-		answer, err := http.Post(to+q.URL.Path, q.Header.Get("Content-Type"), bytes.NewReader(body))
+	if to != nil && q.URL.Path == "/v1/traces" {
+		answer, err := http.Post(to.HTTP+q.URL.Path, q.Header.Get("Content-Type"), bytes.NewReader(body))
 		if err != nil {
 			return http.StatusBadGateway
 		}
@@ -70,24 +60,20 @@ func (r *Recorder) serve(q *http.Request, to string) int {
 	request := Request{q.URL.Path, body}
 	r.mu.Lock()
 	r.accepted = append(r.accepted, request)
+	answer := r.answer
 	r.mu.Unlock()
-	if hooks.Answer != nil && !hooks.Answer(q.Context(), request) {
+	if answer != nil && !answer(q.Context(), request) {
 		return http.StatusGatewayTimeout
 	}
 	return http.StatusOK
 }
 
-func (r *Recorder) current() Hooks {
+// Answer has a function decide, from now on, whether an exporter hears that its request was accepted; nil: always. It may
+// wait until ctx ends, which is when the exporter gives up.
+func (r *Recorder) Answer(decide func(ctx context.Context, r Request) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.hooks
-}
-
-// Hook has other hooks decide of the requests from now on.
-func (r *Recorder) Hook(h Hooks) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.hooks = h
+	r.answer = decide
 }
 
 // Accepted are the requests that were accepted, oldest first, whether or not the exporter heard of it.

@@ -225,7 +225,7 @@ func TestJaegerIsAway(t *testing.T) {
 		many = append(many, &r)
 	}
 	f := jaeger.NewRecorder(t, s)
-	f.Hook(jaeger.Hooks{Answer: func(context.Context, jaeger.Request) bool { return len(f.Accepted())%50 != 0 }})
+	f.Answer(func(context.Context, jaeger.Request) bool { return len(f.Accepted())%50 != 0 })
 	way := telemetry.OTLP{Endpoint: f.URL, Protocol: "http"}
 
 	box := &outbox{items: itemsOf(many[:100])}

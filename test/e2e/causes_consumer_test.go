@@ -325,22 +325,33 @@ func twoGroups(s *scene) {
 		members[id] = m
 	}
 	s.begin("consumer-shared-batch", first, second)
+	s.together(members, 0)
+	s.await(1)
+	s.end()
+	for range 5 { // a batch may have ended between the two
+		s.together(members, -1)
+		s.together(members, 0)
+	}
+	s.together(members, -1)
+}
+
+// together has members send a heartbeat with an epoch at the same time: 0 joins,
+// -1 leaves.
+func (s *scene) together(members map[string]*heart, epoch int32) {
+	s.t.Helper()
 	var wait sync.WaitGroup
 	errs := make(chan error, len(members))
 	for _, m := range members {
 		wait.Go(func() {
-			_, err := m.send()
+			req := m.state
+			req.MemberEpoch = epoch
+			_, err := m.ask(&req)
 			errs <- err
 		})
 	}
 	wait.Wait()
 	for range members {
 		require.NoError(s.t, <-errs)
-	}
-	s.await(1)
-	s.end()
-	for _, m := range members {
-		m.leave()
 	}
 }
 

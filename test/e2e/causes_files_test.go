@@ -239,13 +239,17 @@ func (l *coordinatorLog) find(group string, e *api.Evidence) error {
 	return fmt.Errorf("no record at offset %d of partition %d", e.Offset, partition)
 }
 
-// requireSharedBatch: the two groups of twoGroups have their bumps in one batch.
+// requireSharedBatch: the two groups of twoGroups have bumps in one batch.
 func (s *stage) requireSharedBatch(t *testing.T) {
 	const partition = bothIn
-	var bumps []kafka.Offset
+	var bumps [][]kafka.Offset // of each of the two groups
 	for id := range s.ids {
 		if strings.HasPrefix(id, "both-") {
-			bumps = append(bumps, kafka.Offset(s.log.of(id)[0].Offset))
+			var list []kafka.Offset
+			for _, stored := range s.log.of(id) {
+				list = append(list, kafka.Offset(stored.Offset))
+			}
+			bumps = append(bumps, list)
 		}
 	}
 	require.Len(t, bumps, 2)
@@ -257,7 +261,8 @@ func (s *stage) requireSharedBatch(t *testing.T) {
 		var batch recordbatch.Batch
 		batch, b, err = recordbatch.Split(b)
 		require.NoError(t, err)
-		if !slices.ContainsFunc(bumps, func(at kafka.Offset) bool { return at < batch.BaseOffset || at > batch.LastOffset() }) {
+		within := func(at kafka.Offset) bool { return at >= batch.BaseOffset && at <= batch.LastOffset() }
+		if slices.ContainsFunc(bumps[0], within) && slices.ContainsFunc(bumps[1], within) {
 			return
 		}
 	}

@@ -29,6 +29,11 @@ type operationRecord struct {
 	name      string // the member, or the regular expression, that it is about
 }
 
+// isOffset says whether a key is that of an offset.
+func isOffset(key []byte) bool {
+	return len(key) >= 2 && key[0] == 0 && key[1] <= byte(record.TypeOffsetCommit)
+}
+
 // groupKey reads the start of a key: the type and the group's id, and what
 // comes after. All keys of groups begin alike.
 func groupKey(key []byte) (kind record.Type, group, rest []byte, ok bool) {
@@ -37,7 +42,7 @@ func groupKey(key []byte) (kind record.Type, group, rest []byte, ok bool) {
 	}
 	kind = record.Type(int16(binary.BigEndian.Uint16(key)))
 	if kind <= record.TypeOffsetCommit || !kind.Known() {
-		return kind, nil, nil, false // mostly an offset
+		return kind, nil, nil, false
 	}
 	group, rest, ok = text(key[2:])
 	return kind, group, rest, ok
@@ -172,6 +177,9 @@ func (p *Partition) Pass(offset kafka.Offset) {
 // Before takes the next record, which the shard does not hold yet.
 func (p *Partition) Before(r *groups.Record) {
 	p.Pass(r.Offset)
+	if isOffset(r.Key) && !p.inOp {
+		return // which nearly all records are
+	}
 	kind, group, rest, ok := groupKey(r.Key)
 	if !ok {
 		p.End()

@@ -46,7 +46,9 @@ type Options struct {
 	Unknown loader.UnknownPolicy
 	OnSkip  func(*loader.ReplayError)
 	// Store keeps the state; nil keeps nothing. The pipeline becomes its
-	// writer, and the caller closes it after the last call of the pipeline.
+	// writer, and the caller closes it after the last call of the pipeline,
+	// which is to be Tick or Flush: a partition that is loading is handed over
+	// in larger slices than its batches are.
 	Store *store.Store
 	// OnMetadata is told of every new image, under the writer's turn, after
 	// the state has followed it. It may be nil.
@@ -180,6 +182,7 @@ func (p *Pipeline) Flush() error {
 	if p.state.Store == nil {
 		return nil
 	}
+	p.state.noteRebalances()
 	err := p.state.Store.Flush()
 	p.state.tellRebalances()
 	p.publish()

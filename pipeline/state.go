@@ -47,11 +47,16 @@ type state struct {
 	rebalances *btree.Map[string, []*rebalance.Rebalance]
 	states     []*rebalance.Rebalance // new ones of this slice
 	untold     []untold
-	outbox     []*due // in the order in which they came
-	progress   metadatalog.Progress
-	refused    error // why the metadata tail stands still
-	published  bool  // nothing changed since the last view
-	stats      Stats
+	// goesOn: what was read last belongs to a load, and the store is given it
+	// with what follows. unended is how many records of groups it has not been
+	// given the rebalances of.
+	goesOn    bool
+	unended   int
+	outbox    []*due // in the order in which they came
+	progress  metadatalog.Progress
+	refused   error // why the metadata tail stands still
+	published bool  // nothing changed since the last view
+	stats     Stats
 }
 
 // shard is a partition of __consumer_offsets.

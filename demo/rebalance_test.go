@@ -3,6 +3,7 @@ package demo
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -90,6 +91,7 @@ func explained(t *testing.T, r *Recording, events []event) (all []rebalance.Reba
 			require.NoError(t, b.Err())
 		}
 	}
+	p.Tick(time.UnixMilli(1)) // what was read of partitions that are loading is handed over
 	for _, h := range r.Hashes {
 		for _, one := range p.View().Rebalances(h.Group) {
 			all = append(all, *one)

@@ -124,6 +124,7 @@ func (s *Shard) consumerRegex(id, expression string, v *record.ConsumerGroupRegu
 		return
 	}
 	m := g.modern
+	s.past.keepRegexes(m)
 	old := m.regexes[expression]
 	if v == nil {
 		if old != nil {

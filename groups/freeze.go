@@ -33,13 +33,29 @@ func (s *Shard) Member(group, id string) *Member {
 	return nil
 }
 
+// lists are what of a group is sorted to be listed.
+type lists struct {
+	topics  []string
+	members []*Member
+	regexes []*Regex
+}
+
 func (s *Shard) freeze(g *group) *Group {
-	v := &Group{ID: g.id, Type: g.kind, State: Empty, SubscribedTopics: slices.Sorted(maps.Keys(g.subscribed))}
+	l := lists{topics: slices.Sorted(maps.Keys(g.subscribed))}
+	if g.modern != nil {
+		l.members, l.regexes = g.modern.list(), g.modern.sortedRegexes()
+	}
+	return s.assemble(g, l)
+}
+
+func (s *Shard) assemble(g *group, l lists) *Group {
+	v := &Group{ID: g.id, Type: g.kind, State: Empty, SubscribedTopics: l.topics}
 	if g.anomalies != nil {
 		v.Anomalies, v.LastAnomaly = g.anomalies.count, &g.anomalies.last
 	}
 	switch {
 	case g.modern != nil:
+		v.Members, v.Regexes = l.members, l.regexes
 		s.freezeModern(v, g.modern)
 	case g.classic != nil:
 		freezeClassic(v, g.classic)
@@ -60,25 +76,87 @@ func freezeClassic(v *Group, c *classicGroup) {
 func (s *Shard) freezeModern(v *Group, m *modernGroup) {
 	v.Epoch, v.AssignmentEpoch = s.groupEpoch(m), s.assignmentEpoch(m)
 	v.AssignmentTimestamp = m.target.timestamp
-	v.Members = make([]*Member, 0, m.size)
-	for _, n := range m.members {
-		if n.rows&rowExists != 0 {
-			v.Members = append(v.Members, n)
-		}
-	}
-	slices.SortFunc(v.Members, func(a, b *Member) int { return strings.Compare(a.ID, b.ID) })
 	v.Assignor = preferredAssignor(v.Members)
 	v.Subscription = m.subscription
 	v.Hash = freezeHash(m)
-	for _, expression := range slices.Sorted(maps.Keys(m.regexes)) {
-		v.Regexes = append(v.Regexes, m.regexes[expression])
-	}
 	v.Share = m.share
 	if v.Type == Streams {
 		streams := m.streams
 		v.Streams = &streams
 	}
 	v.State = v.state()
+}
+
+// list are the members that exist, sorted. Mostly they are those that they were
+// the last time, so that their order is known.
+func (m *modernGroup) list() []*Member {
+	all := make([]*Member, 0, m.size)
+	add := func(n *Member) {
+		if n != nil && n.rows&rowExists != 0 {
+			all = append(all, n)
+		}
+	}
+	if m.order == nil {
+		for _, n := range m.members {
+			add(n)
+		}
+	}
+	for _, id := range m.order {
+		add(m.members[id])
+	}
+	if m.order != nil && len(all) == len(m.order) && len(m.added) == 0 {
+		return all
+	}
+	sorted := len(all)
+	if m.order == nil {
+		sorted = 0
+	}
+	for _, id := range m.added {
+		add(m.members[id])
+	}
+	all = merge(all, sorted)
+	m.order, m.added = make([]string, len(all)), nil
+	for i, n := range all {
+		m.order[i] = n.ID
+	}
+	return all
+}
+
+// merge sorts members of which the first ones are sorted. One may be there
+// twice, after it was removed and came back.
+func merge(all []*Member, sorted int) []*Member {
+	const few = 8
+	byID := func(a, b *Member) int { return strings.Compare(a.ID, b.ID) }
+	if len(all)-sorted > few {
+		slices.SortFunc(all, byID)
+		return slices.Compact(all)
+	}
+	added := slices.Clone(all[sorted:])
+	all = all[:sorted]
+	for _, n := range added {
+		if i, there := slices.BinarySearchFunc(all, n, byID); !there {
+			all = slices.Insert(all, i, n)
+		}
+	}
+	return all
+}
+
+// appears notes a member that list may not know.
+func (m *modernGroup) appears(id string) {
+	switch {
+	case m.order == nil:
+	case len(m.added) > len(m.order):
+		m.order, m.added = nil, nil // list is to begin anew
+	default:
+		m.added = append(m.added, id)
+	}
+}
+
+func (m *modernGroup) sortedRegexes() (all []*Regex) {
+	for _, expression := range slices.Sorted(maps.Keys(m.regexes)) {
+		all = append(all, m.regexes[expression])
+	}
+	return all
 }
 
 func freezeHash(m *modernGroup) *StoredHash {

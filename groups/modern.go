@@ -63,7 +63,10 @@ type modernGroup struct {
 	// members has also target assignments of members that do not exist.
 	members map[string]*Member
 	size    int // members that exist
-	targets int // members with a target assignment
+	// order is that of the members that existed when they were last listed, nil
+	// if they were not; added are those that came since.
+	order, added []string
+	targets      int // members with a target assignment
 
 	subscription []SubscribedTopic // nil if there is no such record
 	regexes      map[string]*Regex
@@ -193,10 +196,15 @@ func (m *modernGroup) edit(id string) *Member {
 // record is left of is removed.
 func (s *Shard) store(g *group, n *Member) {
 	m, old := g.modern, g.modern.members[n.ID]
+	s.past.keepMember(m, n.ID, old)
 	if old == nil {
 		old = &Member{}
 	}
-	m.size += count(n.rows&rowExists) - count(old.rows&rowExists)
+	came := count(n.rows&rowExists) - count(old.rows&rowExists)
+	m.size += came
+	if came > 0 {
+		m.appears(n.ID)
+	}
 	m.targets += count(n.rows&rowTarget) - count(old.rows&rowTarget)
 	if g.kind != Streams {
 		s.resubscribe(g, old.SubscribedTopics, n.SubscribedTopics)

@@ -2,6 +2,7 @@ package groups
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"unique"
@@ -340,6 +341,48 @@ func (s *Shard) Offsets(id string) []CommittedOffset {
 		return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.ProducerID, b.ProducerID))
 	})
 	return out
+}
+
+// OffsetsOf yields those of Offsets, in no order, that are of partitions given by
+// the ids of their topics. What has no topic id is left out. It costs less.
+func (s *Shard) OffsetsOf(id string, of []TopicPartitions) iter.Seq[CommittedOffset] {
+	return func(yield func(CommittedOffset) bool) {
+		g := s.groups[id]
+		if g == nil || len(of) == 0 {
+			return
+		}
+		for topic, t := range g.offsets {
+			for i := range of {
+				for _, p := range of[i].Partitions {
+					c, ok := t.get(p)
+					if ok && c.of(of[i].TopicID) && !yield(c.export(topic, p, noProducer)) {
+						return
+					}
+				}
+			}
+		}
+		if g.pending > 0 {
+			s.pendingOf(g, of)(yield)
+		}
+	}
+}
+
+// pendingOf yields those of open transactions.
+func (s *Shard) pendingOf(g *group, of []TopicPartitions) iter.Seq[CommittedOffset] {
+	return func(yield func(CommittedOffset) bool) {
+		for _, o := range s.appendPending(nil, g) {
+			for i := range of {
+				if !o.TopicID.IsZero() && o.TopicID == of[i].TopicID && slices.Contains(of[i].Partitions, o.Partition) && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// of says whether the offset is known to be of a topic.
+func (c *committed) of(id kafka.TopicID) bool {
+	return c.detail != nil && !id.IsZero() && c.detail.topicID == id
 }
 
 func (c *committed) export(topic string, partition int32, producerID int64) CommittedOffset {

@@ -53,6 +53,7 @@ type Shard struct {
 	subscription record.ConsumerProtocolSubscription
 	assignment   record.ConsumerProtocolAssignment
 	lastTopics   []string
+	past         past
 }
 
 // NewShard returns the state of a partition before its first record.

@@ -15,6 +15,9 @@ func (s *Shard) subscribe(g *group, topic string) {
 	if g.subscribed == nil {
 		g.subscribed = make(map[string]int32)
 	}
+	if s.past.group == g && g.subscribed[topic] == 0 {
+		s.past.keepTopics(g)
+	}
 	g.subscribed[topic]++
 	if g.subscribed[topic] > 1 {
 		return
@@ -40,6 +43,7 @@ func (s *Shard) unsubscribe(g *group, topic string) {
 	if g.subscribed[topic] > 0 {
 		return
 	}
+	s.past.keepTopics(g)
 	delete(g.subscribed, topic)
 	t := s.topics[topic]
 	delete(t.groups, g)

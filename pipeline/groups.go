@@ -182,6 +182,7 @@ func (s *state) removeShard(partition int32) {
 func (s *state) replay(sh *shard, b *offsetslog.Batch) {
 	var e offsetslog.Entry
 	for b.Read(&e) {
+		s.unended++
 		switch {
 		case e.Offset < sh.at.Offset:
 		case e.End != offsetslog.NoEnd:
@@ -203,6 +204,7 @@ func (s *state) replay(sh *shard, b *offsetslog.Batch) {
 	sh.at.Offset, sh.at.Epoch = b.Next, b.Epoch
 	s.published = false
 	s.persistPosition(sh)
+	s.goesOn = sh.progress.Loading && s.unended < recordsOfLoad && len(s.states) < statesOfLoad
 }
 
 // note takes note of what a record changed.

@@ -7,6 +7,15 @@ import (
 	"github.com/kraftside/kraftside/topichash"
 )
 
+// After so many records of a partition that is loading, or so many states of
+// rebalances, at the latest the rebalances are given out, and the store may
+// commit. One of many members is given out as a copy, which is a waste for each
+// batch: nobody would see it for long while there is more to read already.
+const (
+	recordsOfLoad = 16 << 10
+	statesOfLoad  = 100
+)
+
 // endOfSlice brings the verdicts up to date and hands the effects to the store.
 // Until the first tick the wall clock is not known, and nothing is committed.
 func (s *state) endOfSlice() {
@@ -14,13 +23,20 @@ func (s *state) endOfSlice() {
 	s.assessDirty()
 	changed := s.cache.TakeChanged()
 	s.noteTouched(changed)
+	if s.Store != nil {
+		for _, name := range changed {
+			s.Store.Model(topicModel+name, s.topicRow(name))
+		}
+	}
+	if s.goesOn {
+		s.goesOn = false
+		return
+	}
+	s.unended = 0
 	s.noteNews()
 	defer s.tellDurable()
 	if s.Store == nil {
 		return
-	}
-	for _, name := range changed {
-		s.Store.Model(topicModel+name, s.topicRow(name))
 	}
 	if !s.now.IsZero() {
 		s.storeWait = s.Store.MaybeCommit(s.now)

@@ -47,7 +47,9 @@ type Options struct {
 	Unknown loader.UnknownPolicy
 	OnSkip  func(*loader.ReplayError)
 	// Store keeps the state; nil keeps nothing. The pipeline becomes its
-	// writer, and the caller closes it after the last call of the pipeline.
+	// writer, and the caller closes it after the last call of the pipeline,
+	// which is to be Tick or Flush: a partition that is loading is handed over
+	// in larger slices than its batches are.
 	Store *store.Store
 	// OnMetadata is told of every new image, under the writer's turn, after
 	// the state has followed it. It may be nil.
@@ -187,6 +189,7 @@ func (p *Pipeline) Flush() error {
 	if p.state.Store == nil {
 		return nil
 	}
+	p.state.noteNews()
 	err := p.state.Store.Flush()
 	p.state.tellDurable()
 	p.publish()

@@ -72,6 +72,7 @@ func (s *state) tell(u *untold) {
 // was rebuilt. After an error the store has stopped, and it is to be tried again
 // when the store works.
 func (s *state) restoreRebalances(sh *shard) error {
+	s.noteNews() // before the store commits what is pending, so as to read it
 	err := s.Store.LoadRebalances(sh.Partition(), sh.bumps.Restore)
 	if err == nil {
 		err = s.restoreOutbox(sh.Partition())

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/kraftside/kraftside/internal/kafka"
@@ -52,4 +53,37 @@ func TestRebalancesOfViews(t *testing.T) {
 	require.Len(t, c.p.View().Rebalances("g"), 2)
 	require.Zero(t, held.Rebalances("g")[0].SupersededBy)
 	require.Equal(t, int32(3), c.p.View().Rebalances("g")[1].SupersededBy)
+}
+
+// What is read of a partition that is loading is handed over in larger slices
+// than its batches are. The store never has a part of one.
+func TestRebalancesOfALoad(t *testing.T) {
+	fs := vfs.NewMem()
+	st, _ := openStore(t, fs)
+	c := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode, Store: st})
+	c.start()
+	c.append(0, member("g"), epoch("g", 2, c.fresh("orders")))
+	require.Empty(t, c.p.View().Rebalances("g"))
+	require.NoError(t, c.p.Flush())
+	require.Len(t, c.p.View().Rebalances("g"), 1)
+
+	c.append(0, epoch("g", 3, c.fresh("orders")))
+	require.Len(t, c.p.View().Rebalances("g"), 1)
+	c.wait(1)
+	require.NoError(t, st.Close())
+	st, _ = openStore(t, fs)
+	again := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode, Store: st})
+	require.Len(t, again.p.View().Rebalances("g"), 2)
+	require.Equal(t, kafka.Offset(3), st.Durable().Partitions[0].Next)
+	require.NoError(t, st.Close())
+}
+
+// A load of many batches is handed over before it is too much to keep.
+func TestSlicesOfALoadEnd(t *testing.T) {
+	c := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode})
+	c.start()
+	for n := range int32(statesOfLoad) {
+		c.append(0, member("g"), epoch("g", 2+n, c.fresh("orders")))
+	}
+	require.NotEmpty(t, c.p.View().Rebalances("g"))
 }

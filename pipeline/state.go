@@ -50,11 +50,16 @@ type state struct {
 	states     []*rebalance.Rebalance // new ones of this slice
 	// changes of the metadata, by the offset of their image, and new ones of
 	// this slice.
-	changes   *btree.Map[kafka.Offset, *history.Entry]
-	entries   []*history.Entry
-	untold    []untold
-	outbox    []*due // in the order in which they came
-	swept     int    // its length after the last sweep
+	changes *btree.Map[kafka.Offset, *history.Entry]
+	entries []*history.Entry
+	untold  []untold
+	outbox  []*due // in the order in which they came
+	swept   int    // its length after the last sweep
+	// goesOn: what was read last belongs to a load, and the store is given it
+	// with what follows. unended is how many records of groups it has not been
+	// given the rebalances of.
+	goesOn    bool
+	unended   int
 	progress  metadatalog.Progress
 	refused   error // why the metadata tail stands still
 	published bool  // nothing changed since the last view

@@ -45,12 +45,12 @@ func (b *bump) before(o *bump) bool {
 	return b.id.Offset < o.id.Offset
 }
 
-// bump looks at an operation that stores an epoch.
-func (e *Explainer) bump(p *Partition, op *operation) {
+// bump begins a rebalance, if an operation that stores an epoch is one.
+func (e *Explainer) bump(p *Partition, op *operation) *bump {
 	r := op.epochRecord()
 	after := op.after
 	if after == nil || after.Type == groups.Classic != (r.kind == record.TypeGroupMetadata) {
-		return // a later record of the operation removed it
+		return nil // a later record of the operation removed it
 	}
 	n := &Rebalance{
 		ID:        ID{e.ClusterID, p.topicID, p.shard.Partition(), r.offset},
@@ -63,11 +63,11 @@ func (e *Explainer) bump(p *Partition, op *operation) {
 	if op.converts() {
 		e.track(n.ID.Partition, op.group).convert(op, proof)
 		e.changed[op.group] = struct{}{}
-		return
+		return nil
 	}
 	var raised bool
 	if n.PreviousEpoch, raised = p.previousEpoch(op.before, after); !raised {
-		return
+		return nil
 	}
 	t := e.track(n.ID.Partition, op.group)
 	b := &bump{track: t, id: n.ID, time: op.timestamp}
@@ -78,6 +78,15 @@ func (e *Explainer) bump(p *Partition, op *operation) {
 	n.Hash = x.storedHash()
 	e.add(t, n)
 	t.bumps = append(t.bumps, b)
+	return b
+}
+
+// look tells of a rebalance that has begun, with what its operation brought it,
+// and looks for its causes.
+func (e *Explainer) look(b *bump) {
+	if t := b.track; t.advanced && t.current() != nil {
+		e.inform(t, t.current())
+	}
 	if !e.try(b, false) {
 		e.await(b)
 	}
@@ -220,34 +229,35 @@ type memberDiff struct {
 // diffMembers compares members. A static member that comes back under another
 // id is the same one.
 func diffMembers(before, after *groups.Group) (d memberDiff) {
-	old := make(map[string]*groups.Member)
-	static := make(map[string]*groups.Member)
+	var old []*groups.Member
 	if before != nil {
-		for _, m := range before.Members {
-			old[m.ID] = m
-			if m.InstanceID != "" {
-				static[m.InstanceID] = m
-			}
-		}
+		old = before.Members
 	}
+	var came []*groups.Member
 	for _, m := range after.Members {
-		was := old[m.ID]
-		if was == nil && m.InstanceID != "" {
-			was = static[m.InstanceID]
+		for len(old) > 0 && old[0].ID < m.ID {
+			d.left, old = append(d.left, old[0]), old[1:]
 		}
-		if was == nil {
+		if len(old) == 0 || old[0].ID != m.ID {
+			came = append(came, m)
+			continue
+		}
+		if old[0] != m {
+			d.changed = append(d.changed, [2]*groups.Member{old[0], m})
+		}
+		old = old[1:]
+	}
+	d.left = append(d.left, old...)
+	for _, m := range came {
+		i := slices.IndexFunc(d.left, func(o *groups.Member) bool { return m.InstanceID != "" && o.InstanceID == m.InstanceID })
+		if i < 0 {
 			d.joined = append(d.joined, m)
 			continue
 		}
-		delete(old, was.ID)
-		if was != m {
-			d.changed = append(d.changed, [2]*groups.Member{was, m})
-		}
+		d.changed = append(d.changed, [2]*groups.Member{d.left[i], m})
+		d.left = slices.Delete(d.left, i, i+1)
 	}
-	for _, m := range old {
-		d.left = append(d.left, m)
-	}
-	slices.SortFunc(d.left, func(a, b *groups.Member) int { return compare(a.ID, b.ID) })
+	slices.SortStableFunc(d.changed, func(a, b [2]*groups.Member) int { return compare(a[1].ID, b[1].ID) })
 	return d
 }
 

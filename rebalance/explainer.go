@@ -45,7 +45,8 @@ type Options struct {
 	ClusterID string
 	Limits    Limits
 	// OnChange is told of every new state of a rebalance: it began, its causes
-	// were settled, a member reached the epoch, it is over. It may be nil.
+	// were settled, it is over; and, when TakeChanged is called, how far its
+	// members are. It may be nil.
 	OnChange func(*Rebalance)
 	// OnBegin is told of every rebalance that was not known, before OnChange.
 	// It may be nil.
@@ -61,7 +62,7 @@ type Explainer struct {
 	groups  map[string]*track
 	waiting waiting
 	changed map[string]struct{}
-	kept    kept
+	kept    references
 	members int       // of those
 	removed []removal // that TakeRows has yet to tell
 	// partitions are those that are followed.
@@ -85,7 +86,9 @@ type track struct {
 	partition  int32
 	rebalances []*Rebalance // oldest first
 	own        *Rebalance   // the one of them that nobody else has, which may be written to
+	ownMembers bool         // its members, too
 	pending    int          // members of the newest that have yet to reach its epoch
+	advanced   bool         // OnChange was not told how far the newest is
 	bumps      []*bump      // that are not settled, oldest first
 	stored     []*Rebalance // those that TakeRows has given out, as they were
 	memory
@@ -197,7 +200,7 @@ func (e *Explainer) add(t *track, r *Rebalance) {
 		e.tell(t, n)
 	}
 	t.rebalances = append(t.rebalances, r)
-	t.own = r
+	t.own, t.ownMembers = r, true
 	e.keep(r)
 	if e.OnBegin != nil {
 		e.OnBegin(r)
@@ -207,7 +210,8 @@ func (e *Explainer) add(t *track, r *Rebalance) {
 		t.rebalances = slices.Delete(t.rebalances, 0, 1) // what refers to it finds nothing
 	}
 	e.trim()
-	e.tell(t, r)
+	t.advanced = true // look tells of it
+	e.changed[r.Group] = struct{}{}
 }
 
 func (e *Explainer) keep(r *Rebalance) {
@@ -259,19 +263,27 @@ func (e *Explainer) dropTrack(group string, t *track) {
 	e.remove(removal{partition: t.partition, track: group})
 }
 
-// edit returns a rebalance of the track to be written to: itself, as long as
-// nobody else has it, or a copy in its place.
+// edit returns a rebalance of the track to be written to, but for its members:
+// itself, as long as nobody else has it, or a copy in its place.
 func (t *track) edit(r *Rebalance) *Rebalance {
 	if t.own == r {
 		return r
 	}
 	n := *r
-	n.Members = slices.Clone(r.Members)
 	if i := t.index(r.ID); i >= 0 {
 		t.rebalances[i] = &n
 	}
-	t.own = &n
+	t.own, t.ownMembers = &n, false
 	return &n
+}
+
+// editMembers is edit for the members as well.
+func (t *track) editMembers(r *Rebalance) *Rebalance {
+	n := t.edit(r)
+	if !t.ownMembers {
+		n.Members, t.ownMembers = slices.Clone(n.Members), true
+	}
+	return n
 }
 
 // TakeChanged returns the groups of which Group says something else than at
@@ -282,12 +294,24 @@ func (e *Explainer) TakeChanged() []string {
 	}
 	ids := slices.Collect(maps.Keys(e.changed))
 	clear(e.changed)
+	for _, id := range ids {
+		if t := e.groups[id]; t != nil && t.advanced && t.current() != nil {
+			e.inform(t, t.current())
+		}
+	}
 	return ids
 }
 
 // tell says that a rebalance is another than before.
 func (e *Explainer) tell(t *track, r *Rebalance) {
 	e.changed[r.Group] = struct{}{}
+	e.inform(t, r)
+}
+
+func (e *Explainer) inform(t *track, r *Rebalance) {
+	if r == t.current() {
+		t.advanced = false
+	}
 	if e.OnChange != nil {
 		t.own = nil
 		e.OnChange(r)
@@ -329,18 +353,18 @@ func (e *Explainer) Forget(partition int32) {
 	heap.Init(&e.kept)
 }
 
-// kept are the rebalances that are kept, by when they began.
-type kept []reference
+// references are the rebalances that are kept, by when they began.
+type references []reference
 
-func (k kept) Len() int           { return len(k) }
-func (k kept) Less(i, j int) bool { return k[i].before(&k[j]) }
-func (k kept) Swap(i, j int)      { k[i], k[j] = k[j], k[i] }
+func (k references) Len() int           { return len(k) }
+func (k references) Less(i, j int) bool { return k[i].before(&k[j]) }
+func (k references) Swap(i, j int)      { k[i], k[j] = k[j], k[i] }
 
 // Push implements heap.Interface.
-func (k *kept) Push(r any) { *k = append(*k, r.(reference)) }
+func (k *references) Push(r any) { *k = append(*k, r.(reference)) }
 
 // Pop implements heap.Interface.
-func (k *kept) Pop() any {
+func (k *references) Pop() any {
 	last := len(*k) - 1
 	r := (*k)[last]
 	*k = (*k)[:last]

@@ -117,15 +117,9 @@ func (x *extractor) departure(m *groups.Member, proof []Evidence) departure {
 // lastCommit is when the member last committed an offset of a partition that
 // it has.
 func (x *extractor) lastCommit(m *groups.Member) (last int64) {
-	if len(m.Assigned) == 0 {
-		return 0
-	}
-	for _, o := range x.shard.Offsets(x.op.group) {
-		for i := range m.Assigned {
-			if !o.TopicID.IsZero() && m.Assigned[i].TopicID == o.TopicID && slices.Contains(m.Assigned[i].Partitions, o.Partition) &&
-				o.CommitTimestamp <= x.op.timestamp {
-				last = max(last, o.CommitTimestamp)
-			}
+	for o := range x.shard.OffsetsOf(x.op.group, m.Assigned) {
+		if o.CommitTimestamp <= x.op.timestamp {
+			last = max(last, o.CommitTimestamp)
 		}
 	}
 	return last

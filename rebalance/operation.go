@@ -29,6 +29,11 @@ type operationRecord struct {
 	name      string // the member, or the regular expression, that it is about
 }
 
+// isOffset says whether a key is that of an offset.
+func isOffset(key []byte) bool {
+	return len(key) >= 2 && key[0] == 0 && key[1] <= byte(record.TypeOffsetCommit)
+}
+
 // groupKey reads the start of a key: the type and the group's id, and what
 // comes after. All keys of groups begin alike.
 func groupKey(key []byte) (kind record.Type, group, rest []byte, ok bool) {
@@ -36,8 +41,11 @@ func groupKey(key []byte) (kind record.Type, group, rest []byte, ok bool) {
 		return 0, nil, nil, false
 	}
 	kind = record.Type(int16(binary.BigEndian.Uint16(key)))
+	if kind <= record.TypeOffsetCommit || !kind.Known() {
+		return kind, nil, nil, false
+	}
 	group, rest, ok = text(key[2:])
-	return kind, group, rest, ok && kind.Known() && kind > record.TypeOffsetCommit
+	return kind, group, rest, ok
 }
 
 // text reads a string of a key.
@@ -172,6 +180,9 @@ func (p *Partition) Pass(offset kafka.Offset) {
 // Before takes the next record, which the shard does not hold yet.
 func (p *Partition) Before(r *groups.Record) {
 	p.Pass(r.Offset)
+	if isOffset(r.Key) && !p.inOp {
+		return // which nearly all records are
+	}
 	kind, group, rest, ok := groupKey(r.Key)
 	if !ok {
 		p.End()
@@ -182,7 +193,10 @@ func (p *Partition) Before(r *groups.Record) {
 		p.End()
 	}
 	if !p.inOp {
-		p.begin(string(group), r, kind)
+		if p.op.group != string(group) {
+			p.op.group = string(group)
+		}
+		p.begin(p.op.group, r, kind)
 	}
 	p.op.takes(r, kind, rest, p.named)
 }
@@ -195,7 +209,7 @@ func (p *Partition) begin(group string, r *groups.Record, kind record.Type) {
 	p.named = t != nil && t.current() != nil && t.current().Open()
 	p.op = operation{group: group, timestamp: r.Timestamp, records: p.op.records[:0]}
 	if at := placeOf(kind, r.Value == nil); at == opening || at == epoch {
-		p.op.before = p.shard.Freeze(group)
+		p.shard.Remember(group)
 	}
 }
 
@@ -205,9 +219,15 @@ func (p *Partition) End() {
 		return
 	}
 	p.inOp = false
+	var b *bump
 	if p.op.epochRecord() != nil {
 		p.op.after = p.shard.Freeze(p.op.group)
-		p.e.bump(p, &p.op)
+		p.op.before = p.shard.Past()
+		b = p.e.bump(p, &p.op)
 	}
+	p.shard.Forget()
 	p.e.progress(p, &p.op)
+	if b != nil {
+		p.e.look(b)
+	}
 }

@@ -8,42 +8,60 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 )
 
-// membersOf lists the members before and after a bump. A static member that
-// comes back under another id has what it had.
+// membersOf lists the members before and after a bump, by id. A static member
+// that comes back under another id has what it had.
 func membersOf(before, after *groups.Group) []Member {
-	var list []Member // the members before, by id
+	var old []*groups.Member // that are not in the list yet
 	if before != nil {
-		list = make([]Member, 0, len(before.Members)+1)
-		for _, m := range before.Members {
-			n := newMember(m)
-			n.Before, n.Left = has(m), true
-			list = append(list, n)
-		}
+		old = before.Members
 	}
-	var added []Member
-	var replaced []string // ids of static members that came back under another
+	list := make([]Member, 0, max(len(old), len(after.Members))+1)
+	var joined []int
 	for _, m := range after.Members {
+		for len(old) > 0 && old[0].ID < m.ID {
+			list, old = append(list, leaving(old[0])), old[1:]
+		}
 		n := newMember(m)
-		i, found := slices.BinarySearchFunc(list, m.ID, byMemberID)
-		if found {
-			n.Before = list[i].Before
-			list[i] = n
+		if len(old) > 0 && old[0].ID == m.ID {
+			n.Before, old = has(old[0]), old[1:]
+		} else {
+			n.Joined = true
+			joined = append(joined, len(list))
+		}
+		list = append(list, n)
+	}
+	for _, m := range old {
+		list = append(list, leaving(m))
+	}
+	return comeBack(list, joined)
+}
+
+// leaving is a member that is not there after the bump.
+func leaving(m *groups.Member) Member {
+	n := newMember(m)
+	n.Before, n.Left = has(m), true
+	return n
+}
+
+// comeBack gives static members that seem to have joined what those had in
+// whose place they are, and takes these from the list.
+func comeBack(list []Member, joined []int) []Member {
+	var replaced []string
+	for _, at := range joined {
+		n := &list[at]
+		if n.InstanceID == "" {
 			continue
 		}
-		n.Joined = true
-		if m.InstanceID != "" {
-			i = slices.IndexFunc(list, func(o Member) bool { return o.Left && o.InstanceID == m.InstanceID })
-			if n.Joined = i < 0; !n.Joined {
-				n.Before = list[i].Before
-				replaced = append(replaced, list[i].MemberID)
-			}
+		i := slices.IndexFunc(list, func(o Member) bool { return o.Left && o.InstanceID == n.InstanceID })
+		if i >= 0 {
+			n.Joined, n.Before = false, list[i].Before
+			replaced = append(replaced, list[i].MemberID)
 		}
-		added = append(added, n)
 	}
-	list = slices.DeleteFunc(list, func(m Member) bool { return slices.Contains(replaced, m.MemberID) })
-	list = append(list, added...)
-	slices.SortFunc(list, func(a, b Member) int { return compare(a.MemberID, b.MemberID) })
-	return list
+	if replaced == nil {
+		return list
+	}
+	return slices.DeleteFunc(list, func(m Member) bool { return m.Left && slices.Contains(replaced, m.MemberID) })
 }
 
 func newMember(m *groups.Member) Member {
@@ -57,14 +75,14 @@ func has(m *groups.Member) []groups.TopicPartitions {
 	if m.Streams != nil {
 		return tasks(m.Streams.Assigned.Active, m.Streams.PendingRevocation.Active)
 	}
+	if len(m.PendingRevocation) == 0 {
+		return m.Assigned
+	}
 	return slices.Concat(m.Assigned, m.PendingRevocation)
 }
 
-// wants is what a member is to get.
-func wants(g *groups.Group, m *groups.Member) []groups.TopicPartitions {
-	if g.Type == groups.Classic {
-		return m.Assigned
-	}
+// wants is what a member of a group that is not classic is to get.
+func wants(m *groups.Member) []groups.TopicPartitions {
 	if m.Streams != nil {
 		return tasks(m.Streams.Target.Active)
 	}
@@ -98,7 +116,7 @@ func (e *Explainer) progress(p *Partition, op *operation) {
 	}
 	if op.reports() {
 		if t.reported(p.shard, op, r) {
-			e.tell(t, t.current())
+			e.advance(t)
 		}
 		return
 	}
@@ -115,9 +133,21 @@ func (e *Explainer) progress(p *Partition, op *operation) {
 	if r.TargetAt == 0 && g.AssignmentEpoch < r.Epoch {
 		return
 	}
-	n := t.edit(r)
-	t.pending = n.advance(g, op.timestamp)
-	e.tell(t, n)
+	t.pending = t.editMembers(r).advance(g, op.timestamp)
+	e.advance(t)
+}
+
+// advance has it told how far the members are. In a large group that is often
+// another thing, and each state that is given out costs a copy: unless it is the
+// last one, the next may take its place.
+func (e *Explainer) advance(t *track) {
+	r := t.current()
+	if !r.Open() {
+		e.tell(t, r)
+		return
+	}
+	t.advanced = true
+	e.changed[r.Group] = struct{}{}
 }
 
 // reports says whether members only say what they have.
@@ -138,18 +168,20 @@ func (t *track) reported(shard *groups.Shard, op *operation, r *Rebalance) (chan
 	}
 	for i := range op.records {
 		now := shard.Member(op.group, op.records[i].name)
+		if now == nil || !reached(now, r) && !lacking(now) {
+			continue // it has yet to give up partitions
+		}
 		at, there := slices.BinarySearchFunc(r.Members, op.records[i].name, byMemberID)
-		if now == nil || !there || r.Members[at].ReconciledAt > 0 {
+		if !there || r.Members[at].ReconciledAt > 0 {
 			continue
 		}
-		n := t.edit(r)
+		n := t.editMembers(r)
 		m := &n.Members[at]
-		switch {
-		case reached(now, r):
+		if reached(now, r) {
 			m.ReconciledAt = op.timestamp
 			t.pending--
-		case lacking(now):
-			m.wait(shard.Freeze(op.group), now)
+		} else {
+			m.wait(now, othersOf(shard, r, now))
 		}
 		changed, r = true, n
 	}
@@ -166,28 +198,28 @@ func (r *Rebalance) advance(g *groups.Group, at int64) (pending int) {
 	if first {
 		r.TargetAt = at
 	}
-	find := func(id string) *groups.Member {
-		i, there := slices.BinarySearchFunc(g.Members, id, func(o *groups.Member, id string) int { return compare(o.ID, id) })
-		if !there {
-			return nil
-		}
-		return g.Members[i]
-	}
+	there := g.Members // both are sorted
 	for i := range r.Members {
 		m := &r.Members[i]
-		now := find(m.MemberID)
-		if now == nil {
+		for len(there) > 0 && there[0].ID < m.MemberID {
+			there = there[1:]
+		}
+		if len(there) == 0 || there[0].ID != m.MemberID {
 			continue
 		}
+		now := there[0]
 		if first {
-			m.After = wants(g, now)
+			m.After = wants(now)
+			if g.Type == groups.Classic {
+				m.After = now.Assigned
+			}
 		}
 		switch {
 		case m.ReconciledAt > 0:
 		case g.Type == groups.Classic || reached(now, r):
 			m.ReconciledAt = at
 		case lacking(now):
-			m.wait(g, now)
+			m.wait(now, g.Members)
 			pending++
 		default:
 			pending++
@@ -210,27 +242,33 @@ func lacking(m *groups.Member) bool {
 	return m.State == groups.MemberUnreleasedPartitions || m.State == groups.MemberUnreleasedTasks
 }
 
-// wait notes whom a member waits for, as long as somebody has what it is to
-// get.
-func (m *Member) wait(g *groups.Group, now *groups.Member) {
-	if waits := waitsOf(g, now); len(waits) > 0 {
+// othersOf are members of a group, those among them who have what a member waits
+// for.
+func othersOf(shard *groups.Shard, r *Rebalance, m *groups.Member) []*groups.Member {
+	if r.Type == groups.Consumer {
+		return shard.Owners(r.Group, m.Target)
+	}
+	return shard.Freeze(r.Group).Members
+}
+
+// wait notes whom a member waits for among others, as long as somebody has what
+// it is to get.
+func (m *Member) wait(now *groups.Member, others []*groups.Member) {
+	if waits := waitsOf(now, others); len(waits) > 0 {
 		m.WaitedFor = waits
 	}
 }
 
-// waitsOf are the members that have what a member is to get.
-func waitsOf(g *groups.Group, m *groups.Member) (waits []Wait) {
-	mine := make(map[slot]bool)
-	for s := range slots(wants(g, m)) {
-		mine[s] = true
-	}
-	for _, o := range g.Members {
+// waitsOf are the others that have what a member is to get.
+func waitsOf(m *groups.Member, others []*groups.Member) (waits []Wait) {
+	mine := slotsOf(wants(m))
+	for _, o := range others {
 		if o.ID == m.ID {
 			continue
 		}
 		w := Wait{MemberID: o.ID}
 		for s := range slots(has(o)) {
-			if mine[s] {
+			if mine.has(s) {
 				w.add(s)
 			}
 		}
@@ -256,6 +294,19 @@ type slot struct {
 	partition int32
 }
 
+// slotSet is some partitions, by number.
+type slotSet map[int32][]slot
+
+func slotsOf(list []groups.TopicPartitions) slotSet {
+	set := make(slotSet)
+	for s := range slots(list) {
+		set[s.partition] = append(set[s.partition], s)
+	}
+	return set
+}
+
+func (l slotSet) has(s slot) bool { return slices.Contains(l[s.partition], s) }
+
 func slots(list []groups.TopicPartitions) func(yield func(slot) bool) {
 	return func(yield func(slot) bool) {
 		for i := range list {
@@ -268,22 +319,61 @@ func slots(list []groups.TopicPartitions) func(yield func(slot) bool) {
 	}
 }
 
+// owners are members that have a partition, by their places in a list, before
+// and after a bump.
+type owners struct{ before, after []int }
+
 // moved counts the partitions that had an owner and get another one. Those of
-// share groups may have several.
+// share groups may have several. Mostly nearly all members keep what they have,
+// so that only the others are looked at closely.
 func moved(members []Member) (n int) {
-	before, after := make(map[slot][]string), make(map[slot][]string)
+	changed := make(map[slot]owners)
+	keeps := make([]bool, len(members))
 	for i := range members {
-		for s := range slots(members[i].Before) {
-			before[s] = append(before[s], members[i].MemberID)
+		m := &members[i]
+		if keeps[i] = slices.EqualFunc(m.Before, m.After, sameSlots); keeps[i] {
+			continue
 		}
-		for s := range slots(members[i].After) {
-			after[s] = append(after[s], members[i].MemberID)
+		for s := range slots(m.Before) {
+			o := changed[s]
+			o.before = append(o.before, i)
+			changed[s] = o
+		}
+		for s := range slots(m.After) {
+			o := changed[s]
+			o.after = append(o.after, i)
+			changed[s] = o
 		}
 	}
-	for s, owners := range after {
-		if had := before[s]; len(had) > 0 && !slices.Equal(had, owners) {
+	lone := make(map[slot]struct{}) // those that only one who keeps them may make moved
+	for s, o := range changed {
+		switch {
+		case slices.Equal(o.before, o.after):
+		case len(o.before) > 0 && len(o.after) > 0:
 			n++
+		default:
+			lone[s] = struct{}{}
+		}
+	}
+	return n + kept(members, keeps, lone)
+}
+
+// kept is how many of the partitions somebody has who keeps them.
+func kept(members []Member, keeps []bool, of map[slot]struct{}) (n int) {
+	for i := 0; i < len(members) && len(of) > 0; i++ {
+		if !keeps[i] {
+			continue
+		}
+		for s := range slots(members[i].After) {
+			if _, asked := of[s]; asked {
+				n++
+				delete(of, s)
+			}
 		}
 	}
 	return n
+}
+
+func sameSlots(a, b groups.TopicPartitions) bool {
+	return a.TopicID == b.TopicID && a.Topic == b.Topic && slices.Equal(a.Partitions, b.Partitions)
 }

@@ -227,6 +227,7 @@ func (s *Sidecar) Wait(ctx context.Context) error {
 		}
 	})
 	running.Wait()
+	s.pipeline.Tick(time.Now()) // so that the store has all of what was read
 	err := s.close()
 	if cause := context.Cause(ctx); errors.Is(cause, errOtherCluster) {
 		return cause

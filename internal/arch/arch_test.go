@@ -111,6 +111,7 @@ var layers = map[string]layer{
 	"test/jvm":           {imports: []string{"*"}, testing: true},
 	"test/bench":         {imports: []string{"*"}, testing: true},
 	"test/bench/compare": {imports: []string{"*"}, testing: true},
+	"test/bench/explain": {imports: []string{"*"}, testing: true},
 	"test/bench/idle":    {imports: []string{"*"}, testing: true},
 	"test/bench/events":  {imports: []string{"*"}, testing: true},
 	"test/bench/restart": {imports: []string{"*"}, testing: true},

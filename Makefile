@@ -9,6 +9,10 @@ OLDER       ?= 4.0.2,4.1.2,4.2.1,4.3.1
 BENCHFLAGS  ?=
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# Without the pages for tracing that gRPC brings, which nobody serves here, the
+# sidecar takes 7 MB less memory.
+TAGS ?= grpcnotrace
+
 # The project has no C; without cgo a fresh machine compiles none of others.
 export CGO_ENABLED ?= 0
 
@@ -18,8 +22,9 @@ export CGO_ENABLED ?= 0
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## compile every package
+build: ## compile every package, and bin/kraftside as it is to be deployed
 	$(GO) build ./...
+	$(GO) build -tags $(TAGS) -o bin/kraftside ./cmd/sidecar
 
 test: unit e2e ## run all tests, those on released Kafka and Jaeger included
 

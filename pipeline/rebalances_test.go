@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kraftside/kraftside/groups/offsetslog"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/rebalance"
 )
@@ -86,4 +87,22 @@ func TestSlicesOfALoadEnd(t *testing.T) {
 		c.append(0, member("g"), epoch("g", 2+n, c.fresh("orders")))
 	}
 	require.NotEmpty(t, c.p.View().Rebalances("g"))
+}
+
+// Another partition that starts has the store commit, so as to read what it has of
+// it: the rebalances of the slice that goes on are not left out.
+func TestAPartitionStartsInALoad(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	st, _ := openStore(t, fs)
+	c := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode, Store: st})
+	c.start()
+	c.append(0, member("g"), epoch("g", 2, c.fresh("orders")))
+	require.NoError(t, c.p.GroupsSink().Start(offsetslog.Start{Partition: 1, TopicID: topicID(9), Reason: offsetslog.Fresh}))
+	clone := fs.CrashClone(vfs.CrashCloneCfg{})
+	require.NoError(t, st.Close())
+
+	again, _ := openStore(t, clone)
+	require.Equal(t, kafka.Offset(2), again.Durable().Partitions[0].Next)
+	require.Len(t, newCluster(t, Options{Scope: All, NodeID: kafka.NoNode, Store: again}).p.View().Rebalances("g"), 1)
+	require.NoError(t, again.Close())
 }

@@ -18,6 +18,9 @@ type coordinator struct {
 	loaded image.Provenance
 }
 
+// unknownElection is the image of an election that is older than our history.
+var unknownElection = image.Provenance{Offset: kafka.UnknownOffset}
+
 // is says whether nobody was elected since.
 func (c *coordinator) is(p *image.Partition) bool {
 	return c.leader == p.Leader && c.leaderEpoch == p.LeaderEpoch
@@ -57,7 +60,7 @@ func (s *state) setCoordinator(number int32, p *image.Partition, at image.Proven
 	}
 	c := coordinator{leader: p.Leader, leaderEpoch: p.LeaderEpoch, loaded: at}
 	if !known {
-		c.loaded = image.Provenance{Offset: kafka.UnknownOffset}
+		c.loaded = unknownElection
 	}
 	s.coordinators[number] = c
 	if s.Store != nil {

@@ -94,6 +94,9 @@ func (s *state) followOffsetsTopic(d *delta.Delta, at image.Provenance) {
 	for _, t := range d.DeletedTopics() {
 		touched = touched || t.Name == kafka.OffsetsTopic
 	}
+	if d.IsSnapshot() {
+		at = unknownElection // it was at any time since the image before
+	}
 	if touched {
 		s.findCoordinators(at)
 	}

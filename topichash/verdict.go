@@ -211,6 +211,9 @@ func (c *Cache) unexplained(q Question, topics []*Topic, all bool) (Verdict, str
 	if !all {
 		return Unknown, TooManyMixes
 	}
+	if dropped := q.lastDrop(topics); q.Now-dropped < q.Window && q.Time <= dropped+applyLag {
+		return Unknown, OlderThanHistory // the coordinator may not have evaluated since
+	}
 	return Drift, ""
 }
 
@@ -223,6 +226,14 @@ func (q *Question) evicted(t *Topic) kafka.Offset {
 		loaded = kafka.UnknownOffset
 	}
 	return max(t.Touched.Offset, loaded)
+}
+
+// lastDrop is when the coordinator last lost the hash of one of the topics.
+func (q *Question) lastDrop(topics []*Topic) (last int64) {
+	for _, t := range topics {
+		last = max(last, q.evictedAt(t))
+	}
+	return last
 }
 
 // at is the index of the version that the topic had in the image of an offset.

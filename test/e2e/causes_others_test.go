@@ -12,27 +12,27 @@ import (
 )
 
 // shareGroup: its partitions can be given out once their state is there, which
-// is a second rebalance each time.
+// is a second rebalance each time. The assignor of Kafka 4.1 chooses by a hash
+// of the member's id: with these, each has one partition that nobody else has.
 func shareGroup(s *scene) {
 	s.create("orders", 2)
 	s.create("returns", 1)
+	a, b := s.heart("a", "orders"), s.heart("b", "orders")
 	s.begin("share-first-member")
-	a := s.client("a", []string{"orders"})
-	s.await(2)
+	s.beatFor(2, a)
 	s.begin("share-member-joined")
-	b := s.client("b", []string{"orders"})
-	s.await(1)
+	s.beatFor(1, a, b)
 	s.begin("share-member-left")
-	b.end()
-	s.await(1)
+	b.leave()
+	s.beatFor(1, a)
 	s.begin("share-subscription-changed")
-	a.client.AddConsumeTopics(s.topic("returns"))
-	s.await(2)
+	a.subscribe("orders", "returns")
+	s.beatFor(2, a)
 	s.begin("share-partitions-added")
 	s.grow("orders")
-	s.await(2)
+	s.beatFor(2, a)
 	s.end()
-	a.end()
+	a.leave()
 }
 
 // classicGroup: what can be told of generations.

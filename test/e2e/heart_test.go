@@ -14,9 +14,10 @@ import (
 	"github.com/kraftside/kraftside/groups"
 )
 
-// heart is a member of a consumer group of which nothing is there but its
-// heartbeats. It sends one when it is told to, so that a scenario decides what
-// a coordinator finds in the next one, and does what no client does.
+// heart is a member of a consumer or share group of which nothing is there but
+// its heartbeats. It sends one when it is told to, so that a scenario decides
+// what a coordinator finds in the next one, and does what no client does: its
+// id, too, is one of the scenario's choice.
 type heart struct {
 	s      *scene
 	client *kgo.Client
@@ -71,7 +72,7 @@ func (h *heart) send() (news bool, err error) {
 // ask sends a heartbeat again for as long as there is no coordinator.
 func (h *heart) ask(req *kmsg.ConsumerGroupHeartbeatRequest) (resp *kmsg.ConsumerGroupHeartbeatResponse, err error) {
 	eventually(h.s.t, "the coordinator answers", func() (wait error) {
-		if resp, err = req.RequestWith(within(h.s.t), h.client); err != nil {
+		if resp, err = h.request(req); err != nil {
 			return err
 		}
 		code := kerr.ErrorForCode(resp.ErrorCode)
@@ -87,6 +88,32 @@ func (h *heart) ask(req *kmsg.ConsumerGroupHeartbeatRequest) (resp *kmsg.Consume
 		return nil
 	})
 	return resp, err
+}
+
+// request sends a heartbeat of the group's type. One of a share group is that of
+// a consumer group with fewer fields.
+func (h *heart) request(req *kmsg.ConsumerGroupHeartbeatRequest) (*kmsg.ConsumerGroupHeartbeatResponse, error) {
+	if h.s.kind != groups.Share {
+		return req.RequestWith(within(h.s.t), h.client)
+	}
+	share := kmsg.NewPtrShareGroupHeartbeatRequest()
+	share.GroupID, share.MemberID, share.MemberEpoch = req.Group, req.MemberID, req.MemberEpoch
+	share.SubscribedTopicNames = req.SubscribedTopicNames
+	got, err := share.RequestWith(within(h.s.t), h.client)
+	if err != nil {
+		return nil, err
+	}
+	resp := kmsg.NewPtrConsumerGroupHeartbeatResponse()
+	resp.ErrorCode, resp.ErrorMessage, resp.MemberEpoch = got.ErrorCode, got.ErrorMessage, got.MemberEpoch
+	if got.Assignment == nil {
+		return resp, nil
+	}
+	resp.Assignment = &kmsg.ConsumerGroupHeartbeatResponseAssignment{}
+	for _, topic := range got.Assignment.TopicPartitions {
+		resp.Assignment.Topics = append(resp.Assignment.Topics,
+			kmsg.ConsumerGroupHeartbeatResponseAssignmentTopic{TopicID: topic.TopicID, Partitions: topic.Partitions})
+	}
+	return resp, nil
 }
 
 func (h *heart) beat() {
@@ -151,18 +178,33 @@ func (s *scene) beatUntil(what string, check func() error, members ...*heart) {
 	})
 }
 
-// state is what the coordinator says of the scene's consumer group.
+// state is what the coordinator says of the scene's consumer or share group.
 func (s *scene) state() string {
+	if s.kind == groups.Share {
+		req := kmsg.NewPtrShareGroupDescribeRequest()
+		req.GroupIDs = []string{s.group}
+		resp, err := req.RequestWith(within(s.t), s.world.client)
+		if err != nil || len(resp.Groups) != 1 {
+			return fmt.Sprint("not described: ", err)
+		}
+		g := resp.Groups[0]
+		if g.AssignmentEpoch != g.GroupEpoch { // Kafka calls that stable, too
+			return fmt.Sprintf("assigned in epoch %d, and is in %d", g.AssignmentEpoch, g.GroupEpoch)
+		}
+		return stateOf(g.GroupState, g.ErrorCode)
+	}
 	req := kmsg.NewPtrConsumerGroupDescribeRequest()
 	req.Groups = []string{s.group}
 	resp, err := req.RequestWith(within(s.t), s.world.client)
-	switch {
-	case err != nil:
-		return err.Error()
-	case len(resp.Groups) != 1:
-		return "not described"
-	case resp.Groups[0].ErrorCode != 0:
-		return kerr.ErrorForCode(resp.Groups[0].ErrorCode).Error()
+	if err != nil || len(resp.Groups) != 1 {
+		return fmt.Sprint("not described: ", err)
 	}
-	return resp.Groups[0].State
+	return stateOf(resp.Groups[0].State, resp.Groups[0].ErrorCode)
+}
+
+func stateOf(state string, code int16) string {
+	if err := kerr.ErrorForCode(code); err != nil {
+		return err.Error()
+	}
+	return state
 }

@@ -155,8 +155,8 @@ func (s *settlement) departures() {
 // counting is a time at which the coordinator had begun to count the time after
 // which it removed a member. The timeout is the one of then, and what the metadata
 // log has of it was read before the bump unless the log is behind: nobody has to
-// wait for the log.
-func (s *settlement) counting() int64 { return s.b.time - Skew }
+// wait for the log, which may be old by more than a second where nothing happens.
+func (s *settlement) counting() int64 { return s.b.time - 3*Skew/2 }
 
 func (s *settlement) judge(d *departure) (Kind, string) {
 	session := d.Session

@@ -93,7 +93,7 @@ func (s *stage) scene(t *testing.T, name string, kind groups.Type) *scene {
 	c := &scene{stage: s, t: t, name: name, group: name, kind: kind}
 	if kind != groups.Classic {
 		c.configure(map[string]string{"session.timeout.ms": fmt.Sprint(patient.Milliseconds())})
-		pause(t, 3*time.Second) // what explains a departure is what was configured two seconds before
+		pause(t, 3*time.Second) // what explains a departure is what was configured three seconds before
 	}
 	return c
 }

@@ -54,8 +54,10 @@ func (s *Shard) packClassic(v *record.GroupMetadataValue) *classicGroup {
 		generation: v.Generation,
 		members:    make([]*Member, len(v.Members)),
 	}
+	sent := packSent(v.Members)
 	for i := range v.Members {
 		c.members[i] = s.packClassicMember(c, &v.Members[i])
+		c.members[i].Classic = &sent[i]
 	}
 	slices.SortStableFunc(c.members, func(a, b *Member) int { return strings.Compare(a.ID, b.ID) })
 	return c
@@ -74,6 +76,24 @@ func (s *Shard) packClassicMember(c *classicGroup, in *record.MemberMetadata) *M
 		s.parseConsumer(m, in)
 	}
 	return m
+}
+
+// packSent copies what members sent, all in one piece of memory.
+func packSent(in []record.MemberMetadata) []ClassicMember {
+	size := 0
+	for i := range in {
+		size += len(in[i].Subscription) + len(in[i].Assignment)
+	}
+	room, out := make([]byte, 0, size), make([]ClassicMember, len(in))
+	keep := func(b []byte) []byte {
+		start := len(room)
+		room = append(room, b...)
+		return room[start:len(room):len(room)]
+	}
+	for i := range in {
+		out[i] = ClassicMember{Subscription: keep(in[i].Subscription), Assignment: keep(in[i].Assignment)}
+	}
+	return out
 }
 
 // parseConsumer reads what the client put into the record. As in Kafka

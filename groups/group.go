@@ -139,6 +139,8 @@ type Member struct {
 	Assignor             string   // the server assignor that it prefers, empty for none
 	// RebalanceTimeoutMs is -1 if unknown.
 	RebalanceTimeoutMs int32
+	// Classic is what a member of a classic group sent, nil for others.
+	Classic *ClassicMember
 	// SessionTimeoutMs is known of members that use the classic protocol,
 	// otherwise 0: it is a configuration of the group.
 	SessionTimeoutMs int32
@@ -218,10 +220,31 @@ type Topology struct {
 	Subtopologies []Subtopology // in the order of the record
 }
 
-// Subtopology has the topics that its tasks read, and so need. All are sorted.
+// InternalTopic is a topic of a streams group as its client described it.
+type InternalTopic struct {
+	Name string
+	// Partitions and ReplicationFactor are 0 where the coordinator decides.
+	Partitions        int32
+	ReplicationFactor int16
+	Configs           []KeyValue // in the order of the record
+}
+
+// TopicNames are the names of internal topics, in their order.
+func TopicNames(list []InternalTopic) []string {
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	return names
+}
+
+// Subtopology has the topics that its tasks read, and so need, and the
+// RepartitionSinks that they write to. All are sorted by name.
 type Subtopology struct {
-	ID                                      string
-	Sources, RepartitionSources, Changelogs []string
+	ID                        string
+	Sources, RepartitionSinks []string
+	// RepartitionSources and Changelogs are internal topics.
+	RepartitionSources, Changelogs []InternalTopic
 }
 
 // StreamsMember is what only a member of a streams group has.
@@ -243,6 +266,14 @@ type Endpoint struct {
 // Tasks are tasks by what their member does with them. Each list is sorted by
 // subtopology.
 type Tasks struct{ Active, Standby, Warmup []TaskIDs }
+
+// ClassicMember is the bytes of a member of a classic group, which mean to its
+// clients whatever they like.
+type ClassicMember struct {
+	// Subscription is what it offered for the protocol that was chosen,
+	// Assignment what the leader gave it.
+	Subscription, Assignment []byte
+}
 
 // TaskIDs are tasks of one subtopology.
 type TaskIDs struct {

@@ -331,7 +331,7 @@ func requireReasons(tb testing.TB, g *group) map[string]int32 {
 		if t := m.streams.Topology; t != nil {
 			var all []string
 			for _, sub := range t.Subtopologies {
-				all = append(slices.Concat(all, sub.Sources, sub.RepartitionSources), sub.Changelogs...)
+				all = append(slices.Concat(all, sub.Sources, TopicNames(sub.RepartitionSources)), TopicNames(sub.Changelogs)...)
 			}
 			slices.Sort(all)
 			add(slices.Compact(all))

@@ -184,18 +184,24 @@ func (s *Shard) packTopology(v *record.StreamsGroupTopologyValue) *Topology {
 		t.Subtopologies[i] = Subtopology{
 			ID:                 in.SubtopologyID,
 			Sources:            s.names(in.SourceTopics),
-			RepartitionSources: s.names(topicNames(in.RepartitionSourceTopics)),
-			Changelogs:         s.names(topicNames(in.StateChangelogTopics)),
+			RepartitionSinks:   s.names(in.RepartitionSinkTopics),
+			RepartitionSources: packTopics(in.RepartitionSourceTopics),
+			Changelogs:         packTopics(in.StateChangelogTopics),
 		}
 	}
 	return t
 }
 
-func topicNames(in []record.TopicInfo) []string {
-	out := make([]string, len(in))
+func packTopics(in []record.TopicInfo) []InternalTopic {
+	out := make([]InternalTopic, len(in))
 	for i := range in {
-		out[i] = in[i].Name
+		t := InternalTopic{Name: in[i].Name, Partitions: in[i].Partitions, ReplicationFactor: in[i].ReplicationFactor}
+		for _, c := range in[i].TopicConfigs {
+			t.Configs = append(t.Configs, KeyValue{c.Key, c.Value})
+		}
+		out[i] = t
 	}
+	slices.SortStableFunc(out, func(a, b InternalTopic) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -208,7 +214,7 @@ func (t *Topology) topics(s *Shard) []string {
 	var lists [][]string
 	for i := range t.Subtopologies {
 		sub := &t.Subtopologies[i]
-		lists = append(lists, sub.Sources, sub.RepartitionSources, sub.Changelogs)
+		lists = append(lists, sub.Sources, TopicNames(sub.RepartitionSources), TopicNames(sub.Changelogs))
 	}
 	return s.names(lists...)
 }

@@ -134,7 +134,7 @@ func (t *StreamsGroup) write(b *strings.Builder) {
 	for i := range t.Topology.Subtopologies {
 		sub := &t.Topology.Subtopologies[i]
 		fmt.Fprintf(b, "    subtopology %s: sources%s repartition%s changelogs%s\n",
-			word(sub.ID), words(sub.Sources), words(sub.RepartitionSources), words(sub.Changelogs))
+			word(sub.ID), words(sub.Sources), words(TopicNames(sub.RepartitionSources)), words(TopicNames(sub.Changelogs)))
 	}
 }
 

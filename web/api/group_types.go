@@ -86,7 +86,7 @@ func streams(s *groups.StreamsGroup) *Streams {
 		sub := &s.Topology.Subtopologies[i]
 		out.Subtopologies = append(out.Subtopologies, Subtopology{
 			ID: sub.ID, SourceTopics: list(sub.Sources),
-			RepartitionSourceTopics: list(sub.RepartitionSources), ChangelogTopics: list(sub.Changelogs),
+			RepartitionSourceTopics: list(groups.TopicNames(sub.RepartitionSources)), ChangelogTopics: list(groups.TopicNames(sub.Changelogs)),
 		})
 	}
 	return out

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/kraftside/kraftside/internal/reload"
 )
 
 // Access says who may ask. /healthz, /readyz and /metrics are for anyone. /v1
@@ -41,9 +43,9 @@ type TLSFiles struct{ Cert, Key, ClientCA string }
 // guard lets requests through that Access allows.
 type guard struct {
 	anonymous bool
-	tokens    *file[[]token] // nil: none
-	keyPair   *file[*tls.Certificate]
-	clientCA  *file[*x509.CertPool] // nil: clients bring no certificate
+	tokens    *reload.File[[]token] // nil: none
+	keyPair   *reload.File[*tls.Certificate]
+	clientCA  *reload.File[*x509.CertPool] // nil: clients bring no certificate
 }
 
 // token is what a client sends, and its digest: comparing digests takes the
@@ -57,7 +59,7 @@ func newGuard(a Access) (*guard, error) {
 	g := &guard{anonymous: a.AllowAnonymous}
 	var err error
 	if a.TokenFile != "" {
-		if g.tokens, err = openFile(parseTokens, a.TokenFile); err != nil {
+		if g.tokens, err = reload.Open(parseTokens, a.TokenFile); err != nil {
 			return nil, err
 		}
 	}
@@ -92,7 +94,7 @@ func (g *guard) hasToken(r *http.Request) bool {
 		return false
 	}
 	digest, same := sha256.Sum256([]byte(strings.TrimSpace(sent))), 0
-	for _, t := range g.tokens.get() {
+	for _, t := range g.tokens.Get() {
 		same |= subtle.ConstantTimeCompare(digest[:], t.digest[:])
 	}
 	return same == 1

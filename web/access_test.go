@@ -160,7 +160,7 @@ func TestBadConfigurations(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no token file":           {Access: Access{TokenFile: "/does/not/exist"}},
 		"no token in it":          {Access: Access{TokenFile: writeFile(t, "empty", " \n\n")}},
-		"a file that is too long": {Access: Access{TokenFile: writeFile(t, "long", string(make([]byte, maxSecret+1)))}},
+		"a file that is too long": {Access: Access{TokenFile: writeFile(t, "long", string(make([]byte, 1<<20+1)))}},
 		"a certificate alone":     {Access: Access{TLS: TLSFiles{Cert: "x"}}},
 		"a client CA alone":       {Access: Access{TLS: TLSFiles{ClientCA: "x"}}},
 		"no certificate in it":    {Access: Access{TLS: TLSFiles{Cert: writeFile(t, "cert", "x"), Key: writeFile(t, "key", "x")}}},

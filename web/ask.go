@@ -184,7 +184,7 @@ func (c *client) request(ctx context.Context, p peer, target, asker string, sent
 	}
 	r.Header.Set(peerHeader, asker)
 	if c.guard.tokens != nil {
-		r.Header.Set("Authorization", "Bearer "+c.guard.tokens.get()[0].text)
+		r.Header.Set("Authorization", "Bearer "+c.guard.tokens.Get()[0].text)
 	}
 	response, err := c.http.Do(r)
 	if err != nil {

@@ -3,6 +3,8 @@ package web
 import (
 	"crypto/tls"
 	"errors"
+
+	"github.com/kraftside/kraftside/internal/reload"
 )
 
 var errTLSFiles = errors.New("http.tls: the certificate and its key go together, and the client CA needs both")
@@ -12,10 +14,10 @@ func (g *guard) openTLS(f TLSFiles) (err error) {
 		return errTLSFiles
 	}
 	if f.Cert != "" {
-		g.keyPair, err = openFile(parseKeyPair, f.Cert, f.Key)
+		g.keyPair, err = reload.Open(reload.KeyPair, f.Cert, f.Key)
 	}
 	if err == nil && f.ClientCA != "" {
-		g.clientCA, err = openFile(parsePool, f.ClientCA)
+		g.clientCA, err = reload.Open(reload.Pool, f.ClientCA)
 	}
 	return err
 }
@@ -32,11 +34,11 @@ func (g *guard) serverTLS() *tls.Config {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			c := &tls.Config{
 				MinVersion:   tls.VersionTLS12,
-				Certificates: []tls.Certificate{*g.keyPair.get()},
+				Certificates: []tls.Certificate{*g.keyPair.Get()},
 				NextProtos:   []string{"h2", "http/1.1"},
 			}
 			if g.clientCA != nil {
-				c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, g.clientCA.get()
+				c.ClientAuth, c.ClientCAs = tls.VerifyClientCertIfGiven, g.clientCA.Get()
 			}
 			return c, nil
 		},
@@ -50,11 +52,11 @@ func (g *guard) clientTLS() *tls.Config {
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			return g.keyPair.get(), nil
+			return g.keyPair.Get(), nil
 		},
 	}
 	if g.clientCA != nil {
-		c.RootCAs = g.clientCA.get()
+		c.RootCAs = g.clientCA.Get()
 	}
 	return c
 }

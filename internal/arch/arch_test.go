@@ -27,6 +27,7 @@ var layers = map[string]layer{
 	"internal/logdir":            {imports: []string{"internal/recordbatch"}},
 	"internal/logdir/logdirtest": {imports: []string{"internal/recordbatch"}, testing: true},
 	"internal/nearest":           {pure: true},
+	"internal/reload":            {},
 	"internal/cli":               {imports: []string{"internal/wire", "internal/nearest"}},
 	"internal/config":            {imports: []string{"internal/cli"}},
 	"internal/kafkaclient":       {imports: []string{"internal/config"}},
@@ -78,17 +79,17 @@ var layers = map[string]layer{
 		"topichash", "groups", "groups/record", "groups/offsetslog", "rebalance", "history", "store",
 	}},
 
-	"admin": {imports: []string{"pipeline", "image", "groups", "topichash", "rebalance"}},
+	"admin": {imports: []string{"internal/wire", "internal/reload", "metadatalog/record", "pipeline", "image", "groups", "topichash", "rebalance"}},
 	"web/api": {imports: []string{
 		"pipeline", "store", "metadatalog", "groups/offsetslog", "image", "delta", "groups", "topichash", "rebalance", "history", "whatif",
 	}},
-	"web":         {imports: []string{"web/api", "pipeline", "store", "image", "delta", "groups", "topichash", "rebalance", "history", "whatif"}},
+	"web":         {imports: []string{"internal/reload", "web/api", "pipeline", "store", "image", "delta", "groups", "topichash", "rebalance", "history", "whatif"}},
 	"web/webtest": {imports: []string{"*"}, testing: true},
 	"telemetry": {imports: []string{
 		"internal/pause", "internal/cli", "metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",
 	}},
 	"sidecar": {imports: []string{
-		"internal/pause", "internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "rebalance", "store", "web",
+		"internal/pause", "internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "rebalance", "store", "admin", "web",
 		"web/api", "telemetry",
 	}},
 	"demo": {imports: []string{

@@ -1,9 +1,8 @@
-package web
+// Package reload keeps what was parsed of files up to date while they are
+// replaced, so that secrets and certificates are rotated without a restart.
+package reload
 
 import (
-	"bufio"
-	"bytes"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -15,10 +14,11 @@ import (
 	"time"
 )
 
-// file is what was parsed of one or two files, read again when one of them
+// File is what was parsed of one or two files, read again when one of them
 // changed: operators rotate secrets under a running process. What cannot be
-// read or parsed, as in the middle of a rotation, leaves the former value.
-type file[T any] struct {
+// read or parsed, as in the middle of a rotation, leaves the former
+// value. Its methods may be called from any goroutine.
+type File[T any] struct {
 	paths []string
 	parse func(contents ...[]byte) (T, error)
 
@@ -33,14 +33,14 @@ type stamp struct {
 	size     int64
 }
 
-// openFile reads the files for the first time, which has to succeed.
-func openFile[T any](parse func(...[]byte) (T, error), paths ...string) (*file[T], error) {
-	f := &file[T]{paths: paths, parse: parse}
+// Open reads the files for the first time, which has to succeed.
+func Open[T any](parse func(...[]byte) (T, error), paths ...string) (*File[T], error) {
+	f := &File[T]{paths: paths, parse: parse}
 	return f, f.read()
 }
 
-// get is the value as of now.
-func (f *file[T]) get() T {
+// Get is the value as of now.
+func (f *File[T]) Get() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, path := range f.paths {
@@ -65,7 +65,7 @@ const maxSecret = 1 << 20
 
 // read takes the stamps before the contents: a change in between is seen the
 // next time.
-func (f *file[T]) read() error {
+func (f *File[T]) read() error {
 	seen, contents := make([]stamp, len(f.paths)), make([][]byte, len(f.paths))
 	for i, path := range f.paths {
 		var err error
@@ -97,32 +97,16 @@ func readSecret(path string) ([]byte, error) {
 	return b, err
 }
 
-var (
-	errNoToken       = errors.New("there is no token in it; write one a line")
-	errNoCertificate = errors.New("there is no PEM certificate in it")
-)
+var errNoCertificate = errors.New("there is no PEM certificate in it")
 
-// parseTokens reads one token a line.
-func parseTokens(contents ...[]byte) (all []token, err error) {
-	lines := bufio.NewScanner(bytes.NewReader(contents[0]))
-	lines.Buffer(nil, maxSecret+1)
-	for lines.Scan() {
-		if t := strings.TrimSpace(lines.Text()); t != "" {
-			all = append(all, token{text: t, digest: sha256.Sum256([]byte(t))})
-		}
-	}
-	if len(all) == 0 {
-		return nil, errNoToken
-	}
-	return all, nil
-}
-
-func parseKeyPair(contents ...[]byte) (*tls.Certificate, error) {
+// KeyPair parses a certificate and its private key, in PEM.
+func KeyPair(contents ...[]byte) (*tls.Certificate, error) {
 	pair, err := tls.X509KeyPair(contents[0], contents[1])
 	return &pair, err
 }
 
-func parsePool(contents ...[]byte) (*x509.CertPool, error) {
+// Pool parses certificates of authorities, in PEM.
+func Pool(contents ...[]byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(contents[0]) {
 		return nil, errNoCertificate

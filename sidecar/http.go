@@ -44,7 +44,7 @@ func (s *Sidecar) newServer() (*server, error) {
 		Log:    s.log,
 		Events: s.events,
 	}
-	o.Metrics = s.meter.Handler()
+	o.Metrics, o.Reasons = s.meter.Handler(), s.admin.reasons
 	if s.store != nil {
 		o.Store = s.store.Status
 	}

@@ -42,6 +42,7 @@ type Sidecar struct {
 	pipeline *pipeline.Pipeline
 	meter    *telemetry.Meter
 	server   *server
+	admin    *adminEndpoint
 	exporter *telemetry.Exporter // nil: nothing is exported
 	events   *web.Events
 
@@ -97,6 +98,9 @@ func Start(c *config.Config, clusterID, version string, log *slog.Logger) (*Side
 	s.openPipeline()
 	if err := s.openExporter(); err != nil {
 		return nil, err
+	}
+	if s.admin, err = s.newAdmin(); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	if s.server, err = s.newServer(); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -205,6 +209,15 @@ func (s *Sidecar) View() *pipeline.View { return s.pipeline.View() }
 // Address is where the HTTP server listens; "" while it cannot.
 func (s *Sidecar) Address() string { return s.server.address() }
 
+// AdminAddress is where the endpoint for Kafka's protocol listens; "" while it
+// cannot, or must not.
+func (s *Sidecar) AdminAddress() string {
+	if a := s.admin.bound.Load(); a != nil {
+		return *a
+	}
+	return ""
+}
+
 // ClusterID is the cluster's id; "" while it is not known.
 func (s *Sidecar) ClusterID() string { return *s.clusterID.Load() }
 
@@ -214,7 +227,7 @@ func (s *Sidecar) Wait(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
-	work := []func(context.Context){s.server.run, s.tick, s.readMetadata, s.readGroups, s.watchNeighbour}
+	work := []func(context.Context){s.server.run, s.admin.run, s.tick, s.readMetadata, s.readGroups, s.watchNeighbour}
 	if s.exporter != nil {
 		work = append(work, s.exporter.Run)
 	}

@@ -95,6 +95,23 @@ func (o *Peers) find(v *pipeline.View) (found []peer, missing []api.Missing) {
 	return found, missing
 }
 
+// Host is the host of a broker's sidecar for those who bring no secret there:
+// where it is not known, it is that of one of the broker's listeners.
+func (o *Peers) Host(b *image.Broker) string {
+	host, err := o.hostOf(b)
+	if err == nil && o.Address != "" {
+		at := *o
+		at.Port = 1 // any: the host is asked for
+		if address, wrong := at.locate(b.ID, host); wrong == nil {
+			host, _, err = net.SplitHostPort(address)
+		}
+	}
+	if err != nil && len(b.EndPoints) > 0 {
+		return b.EndPoints[0].Host
+	}
+	return host
+}
+
 // hostOf is the host of a broker's sidecar. It is not guessed: what is sent
 // there may hold a token.
 func (o *Peers) hostOf(b *image.Broker) (host string, err error) {

@@ -110,6 +110,7 @@ func startLocals(t *testing.T, cluster *realkafka.Cluster) (flag string) {
 		c.NodeID, c.Groups.Scope = kafka.NodeID(id), config.ScopeLocal
 		c.Metadata.Source, c.Metadata.Controllers = config.SourceQuorum, cluster.ControllerBootstrap()
 		c.Kafka.Bootstrap = cluster.Bootstrap()
+		c.Admin.Listen = ""
 		c.HTTP.Listen, c.Peers.Address = fmt.Sprintf("127.0.0.%d:%s", id, port), "127.0.0.{id}"
 		s, err := sidecar.Start(c, "", "e2e", slog.New(slog.DiscardHandler))
 		require.NoError(t, err)

@@ -36,6 +36,7 @@ type Config struct {
 	Store       Store
 	History     History
 	HTTP        HTTP
+	Admin       Admin
 	Peers       Peers
 	Telemetry   Telemetry
 	Log         Log
@@ -55,6 +56,7 @@ func Default() *Config {
 		Store:     Store{MaxBytes: 512 * MiB, MinFree: 64 * MiB, OnMismatch: SetAside},
 		History:   History{MaxAge: 30 * 24 * time.Hour},
 		HTTP:      HTTP{Listen: ":9464"},
+		Admin:     Admin{Listen: "127.0.0.1:9192", SASL: AdminSASL{Tokens: AdminTokens{Claim: "sub"}}, MaxStaleness: 5 * time.Second},
 		Telemetry: Telemetry{SlowAfter: time.Minute, OTLP: OTLP{MaxAge: time.Hour}},
 		Log:       Log{Level: "info", Format: "text"},
 	}
@@ -84,6 +86,8 @@ func (c *Config) sections() []section {
 		{"history", "What is kept of what happened, in the store if there is one.", c.History.settings()},
 		{"http", "The HTTP server. `/healthz`, `/readyz` and `/metrics` are for anyone who can reach it. The rest is for the same " +
 			"host, unless one of the settings below opens it.", c.HTTP.settings()},
+		{"admin", "The endpoint for Kafka's protocol, which kadm, Kafka's own tools and dashboards can ask in the place of brokers: " +
+			"see [admin.md](admin.md).", c.Admin.settings()},
 		{"peers", "The other sidecars of the cluster, which are asked so that one answer is the whole cluster's.", c.Peers.settings()},
 		{"telemetry", "What is told of rebalances: see [metrics.md](metrics.md) and [traces.md](traces.md).", c.Telemetry.settings()},
 		{"log", "What the process says of itself, on standard error.", c.Log.settings()},
@@ -120,5 +124,6 @@ func (c *Config) Validate() error {
 		c.validateGroups(),
 		c.History.validate(),
 		c.HTTP.validate(),
+		c.validateAdmin(),
 	)
 }

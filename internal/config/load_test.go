@@ -73,7 +73,8 @@ var samples = map[string][2]string{
 	"ID": {"0", "7"}, "NAME": {"a b", "true"}, "DIR": {"/d/1", "#d"}, "FILE": {"/f/1", "f: 2"},
 	"HOST:PORT,…": {"a:1,[::1]:65535", "b:9"}, "[ID@]HOST:PORT,…": {"1@a:1,b:2", "c:3"}, "DIR,…": {"/a,/b", "/c"},
 	"[HOST]:PORT": {":0", "h:9464"}, "HOST[:PORT]": {"{host}:1", "s-{id}.x"},
-	"SIZE": {"3MiB", "1000000"}, "SECRET": {"s1", "s2"},
+	"PORT": {"9200", "0"}, "MECHANISM,…": {"PLAIN,SCRAM-SHA-256", "OAUTHBEARER"}, "FILE|URL": {"/f", "https://h/keys"},
+	"PRINCIPAL,…": {"User:a,User:b", "User:CN=c"}, "SIZE": {"3MiB", "1000000"}, "SECRET": {"s1", "s2"},
 	"URL": {"http://h:4317", "https://h/base"}, "DURATION": {"1m30s", "2h"},
 }
 
@@ -154,7 +155,7 @@ func read(t *testing.T, yamlText string, environ []string, args ...string) (*Con
 func TestEffective(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	valid := 0
-	for range 3000 {
+	for range 10_000 {
 		c := Default()
 		c.Metadata.Controllers, c.Kafka.Bootstrap = []string{"c:1"}, []string{"a:1"} // or little of it is valid
 		for _, s := range c.settings() {

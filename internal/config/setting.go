@@ -101,6 +101,23 @@ func endpoint(target *string) value {
 
 func address(target *string) value { return checked(target, "[HOST]:PORT", "", listenAddress) }
 
+// optionalAddress may be empty, where that means: nowhere.
+func optionalAddress(target *string) value {
+	return checked(target, "[HOST]:PORT", "[HOST]:PORT, or nothing", func(s string) bool { return s == "" || listenAddress(s) })
+}
+
+// port is a number of a port, 0 for none.
+func port(target *int) value {
+	return &scalar[int]{
+		target: target, short: "PORT", want: "a port, which is a number up to 65535", raw: true,
+		parse: func(s string) (int, bool) {
+			n, err := strconv.ParseUint(s, 10, 16)
+			return int(n), err == nil
+		},
+		format: strconv.Itoa,
+	}
+}
+
 func peerAddress(target *string) value {
 	return checked(target, "HOST[:PORT]", "HOST or HOST:PORT with {host} or {id} in it", peerTemplate)
 }

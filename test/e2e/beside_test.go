@@ -56,6 +56,7 @@ func (w *world) sidecar(name, dir string, options ...func(*config.Config)) *besi
 	c.Metadata.Controllers = w.ControllerBootstrap()
 	c.Kafka.Bootstrap = w.Bootstrap()
 	c.HTTP.Listen = "127.0.0.1:0"
+	c.Admin.Listen = ""
 	c.Store.Dir = dir + "/store"
 	c.Log.Level = "debug"
 	for _, o := range options {

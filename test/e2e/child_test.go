@@ -60,7 +60,7 @@ func (p program) start(t *testing.T, controllers, bootstrap []string, dir string
 	defer log.Close()
 	c.cmd = exec.Command(p.path, append([]string{
 		"run", "--metadata.source", "quorum", "--metadata.controllers", strings.Join(controllers, ","),
-		"--kafka.bootstrap", strings.Join(bootstrap, ","), "--store.dir", dir, "--http.listen", "127.0.0.1:0",
+		"--kafka.bootstrap", strings.Join(bootstrap, ","), "--store.dir", dir, "--http.listen", "127.0.0.1:0", "--admin.listen=",
 	}, args...)...)
 	c.cmd.Stderr = log
 	// What OpenTelemetry is to do here, the test says.

@@ -28,6 +28,8 @@ var committed = map[string]string{
 	"grouphash_kafka.jsonl": "topichash/testdata",
 	"topichash_kip.jsonl":   "topichash/testdata",
 	"grouphash_kip.jsonl":   "topichash/testdata",
+	"decisions.jsonl":       "admin/testdata",
+	"configs.tsv":           "admin",
 	segment:                 "image/loader/testdata/log",
 }
 
@@ -43,6 +45,8 @@ func TestVectors(t *testing.T) {
 	makeHashes(t, dir)
 	program(t, jvm.Newest, "BatchVectors", filepath.Join(dir, "batches.jsonl"))
 	program(t, jvm.Newest, "MetadataLog", dir)
+	program(t, jvm.Newest, "AclDecisions", filepath.Join(dir, "decisions.jsonl"))
+	program(t, jvm.Newest, "Configs", filepath.Join(dir, "configs.tsv"))
 	for name, home := range committed {
 		made, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)

@@ -89,7 +89,7 @@ func startSidecar(ctx context.Context, dir string, cluster *realkafka.Cluster) (
 	sidecar := exec.CommandContext(ctx, binary, "run",
 		"--kafka.bootstrap", strings.Join(cluster.Bootstrap(), ","),
 		"--metadata.controllers", strings.Join(cluster.ControllerBootstrap(), ","),
-		"--http.listen", address, "--store.dir", filepath.Join(dir, "store"), "--log.level", "warn")
+		"--http.listen", address, "--admin.listen", "127.0.0.1:0", "--store.dir", filepath.Join(dir, "store"), "--log.level", "warn")
 	sidecar.Stderr = os.Stderr
 	if err := sidecar.Start(); err != nil {
 		return "", nil, err

@@ -50,7 +50,7 @@ func measure(ctx context.Context, wait time.Duration) error {
 	sidecar := exec.CommandContext(ctx, binary, "run",
 		"--kafka.bootstrap", strings.Join(cluster.Bootstrap(), ","),
 		"--metadata.controllers", strings.Join(cluster.ControllerBootstrap(), ","),
-		"--http.listen", "127.0.0.1:0", "--store.dir", filepath.Join(dir, "store"))
+		"--http.listen", "127.0.0.1:0", "--admin.listen", "127.0.0.1:0", "--store.dir", filepath.Join(dir, "store"))
 	sidecar.Stderr = os.Stderr
 	if err := sidecar.Start(); err != nil {
 		return err

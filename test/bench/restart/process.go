@@ -52,7 +52,7 @@ func (s *sidecar) start(ctx context.Context, c *cluster) (alive context.Context,
 	process := exec.CommandContext(ctx, s.binary, "run", "--log.level", "warn",
 		"--kafka.bootstrap", strings.Join(c.brokers.ListenAddrs(), ","),
 		"--metadata.controllers", strings.Join(c.addresses, ","),
-		"--http.listen", s.listen, "--store.dir", s.store)
+		"--http.listen", s.listen, "--admin.listen", "127.0.0.1:0", "--store.dir", s.store)
 	process.Stderr = os.Stderr
 	if err := process.Start(); err != nil {
 		return nil, nil, err

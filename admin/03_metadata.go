@@ -1,0 +1,156 @@
+package admin
+
+import (
+	"iter"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/kraftside/kraftside/image"
+	"github.com/kraftside/kraftside/internal/kafka"
+)
+
+// Metadata v0-13 (KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache):
+//
+//   - The addresses are those of sidecars; see addresses. The controller is a
+//     broker that leads to us, as brokers name one that is alive: the leader of
+//     the quorum is no broker.
+//   - v0 lists all topics if none is named; from v1 on none means none, and null
+//     all. From v12 on a topic may be named by its id.
+//   - A topic that does not exist is not created, whatever the request allows.
+//   - A broker leaves out partitions whose leader has not the listener that the
+//     client uses. There is no such thing here.
+func (c *call) metadata(q *kmsg.MetadataRequest) *kmsg.MetadataResponse {
+	r := reply[*kmsg.MetadataResponse](q)
+	for b := range c.aliveBrokers() {
+		host, port := c.address(b.ID)
+		r.Brokers = append(r.Brokers, kmsg.MetadataResponseBroker{NodeID: int32(b.ID), Host: host, Port: port, Rack: b.Rack})
+	}
+	r.ClusterID = new(c.o.ClusterID())
+	r.ControllerID = int32(c.controller())
+	r.AuthorizedOperations = c.clusterOperations(q.IncludeClusterAuthorizedOperations)
+	m := topicMetadata{c: c, operations: q.IncludeTopicAuthorizedOperations, stale: !c.fresh.metadata}
+	if q.Topics == nil || c.version == 0 && len(q.Topics) == 0 {
+		r.Topics = m.all()
+		return r
+	}
+	asked := map[string]bool{} // by name: once each
+	for i := range q.Topics {
+		if name := q.Topics[i].Topic; name != nil {
+			if asked[*name] {
+				continue
+			}
+			asked[*name] = true
+		}
+		r.Topics = append(r.Topics, m.requested(&q.Topics[i]))
+	}
+	return r
+}
+
+// aliveBrokers are the brokers that clients may use, by id.
+func (c *call) aliveBrokers() iter.Seq[*image.Broker] {
+	return func(yield func(*image.Broker) bool) {
+		for b := range c.view.Image.Cluster().Brokers() {
+			if !b.Fenced && !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// controller is the broker that clients send to what is for the controller:
+// the one whose connection it is, or one that is alive; kafka.NoNode if none.
+func (c *call) controller() kafka.NodeID {
+	if c.broker != kafka.NoNode {
+		return c.broker
+	}
+	for b := range c.aliveBrokers() {
+		return b.ID
+	}
+	return kafka.NoNode
+}
+
+// topicMetadata makes the topics of a response.
+type topicMetadata struct {
+	c          *call
+	operations bool // the authorized ones are asked for
+	stale      bool
+}
+
+func (m *topicMetadata) all() []kmsg.MetadataResponseTopic {
+	topics := make([]kmsg.MetadataResponseTopic, 0, m.c.view.Image.Topics().NumTopics())
+	for t := range m.c.view.Image.Topics().All() {
+		if m.c.may(opDescribe, topicResource, t.Name()) {
+			topics = append(topics, m.topic(t))
+		}
+	}
+	return topics
+}
+
+// requested is what is said of a topic that the request names.
+func (m *topicMetadata) requested(q *kmsg.MetadataRequestTopic) kmsg.MetadataResponseTopic {
+	topics := m.c.view.Image.Topics()
+	if q.Topic == nil || m.c.version >= 10 && q.TopicID != [16]byte{} {
+		t, ok := topics.ByID(q.TopicID)
+		switch {
+		case !ok:
+			return m.missing(nil, q.TopicID, codeUnknownTopicID)
+		case !m.c.may(opDescribe, topicResource, t.Name()):
+			return m.missing(nil, q.TopicID, codeTopicAuthorizationFailed)
+		}
+		return m.topic(t)
+	}
+	if !m.c.may(opDescribe, topicResource, *q.Topic) {
+		return m.missing(q.Topic, [16]byte{}, codeTopicAuthorizationFailed)
+	}
+	t, found := topics.ByName(*q.Topic)
+	switch {
+	case found:
+		return m.topic(t)
+	case !validTopic(*q.Topic):
+		return m.missing(q.Topic, [16]byte{}, codeInvalidTopic)
+	}
+	return m.missing(q.Topic, [16]byte{}, codeUnknownTopicOrPartition)
+}
+
+func (m *topicMetadata) missing(name *string, id [16]byte, code int16) kmsg.MetadataResponseTopic {
+	r := kmsg.MetadataResponseTopic{ErrorCode: code, Topic: name, TopicID: id, AuthorizedOperations: notRequested}
+	r.IsInternal = name != nil && code != codeTopicAuthorizationFailed && internalTopic(*name)
+	return r
+}
+
+func (m *topicMetadata) topic(t image.Topic) kmsg.MetadataResponseTopic {
+	name := t.Name()
+	r := kmsg.MetadataResponseTopic{
+		Topic: &name, TopicID: t.ID(), IsInternal: internalTopic(name),
+		AuthorizedOperations: m.c.authorized(m.operations, topicResource, name),
+	}
+	if m.stale {
+		r.ErrorCode = codeLeaderNotAvailable
+		return r
+	}
+	r.Partitions = make([]kmsg.MetadataResponseTopicPartition, 0, t.NumPartitions())
+	for number, p := range t.Partitions() {
+		r.Partitions = append(r.Partitions, m.c.partitionMetadata(number, p))
+	}
+	return r
+}
+
+func (c *call) partitionMetadata(number int32, p *image.Partition) kmsg.MetadataResponseTopicPartition {
+	cluster := c.view.Image.Cluster()
+	r := kmsg.MetadataResponseTopicPartition{
+		Partition: number, Leader: int32(p.Leader), LeaderEpoch: int32(p.LeaderEpoch),
+		OfflineReplicas: c.offlineReplicas(p),
+	}
+	if c.version == 0 {
+		r.Replicas, r.ISR = c.alive(p.Replicas), c.alive(p.Isr)
+	} else {
+		r.Replicas, r.ISR = c.ids.of(p.Replicas), c.ids.of(p.Isr)
+	}
+	switch _, there := cluster.Broker(p.Leader); {
+	case !there:
+		r.ErrorCode, r.Leader = codeLeaderNotAvailable, int32(kafka.NoNode)
+	case len(r.Replicas) < len(p.Replicas), len(r.ISR) < len(p.Isr):
+		r.ErrorCode = codeReplicaNotAvailable
+	}
+	return r
+}

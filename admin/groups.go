@@ -1,0 +1,92 @@
+package admin
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/pipeline"
+)
+
+// What the APIs that describe groups have in common.
+
+// find is the group of an id; a nil group without a code is one that does not
+// exist. The code says that somebody else has to be asked, or later.
+func (c *call) find(id string) (g *pipeline.Group, code int16) {
+	if !c.may(opDescribe, groupResource, id) {
+		return nil, codeGroupAuthorizationFailed
+	}
+	if code := c.answersFor(id); code != codeNone {
+		return nil, code
+	}
+	g, _ = c.view.Group(id)
+	return g, codeNone
+}
+
+// findNamed is find of an id that must not be empty.
+func (c *call) findNamed(id string) (g *pipeline.Group, code int16) {
+	if g, code = c.find(id); id == "" && code != codeGroupAuthorizationFailed {
+		return nil, codeInvalidGroupID
+	}
+	return g, code
+}
+
+// answersFor says with a code whether the connection answers for the partition
+// that a group id belongs to, and whether all of it is here.
+func (c *call) answersFor(id string) (code int16) {
+	topic, ok := c.view.Image.Topics().ByName(kafka.OffsetsTopic)
+	if !ok || topic.NumPartitions() == 0 {
+		return codeNotCoordinator
+	}
+	p, ok := c.view.Partition(groups.PartitionFor(id, int32(topic.NumPartitions())))
+	switch {
+	case !ok, !p.Answers, c.broker != kafka.NoNode && p.Coordinator != c.broker:
+		return codeNotCoordinator
+	case !c.fresh.metadata, !c.fresh.partition(&p):
+		return codeLoadInProgress
+	}
+	return codeNone
+}
+
+// notFound is what Kafka says of a group that is not there, or not of the type
+// that is asked for.
+func notFound(id string, g *pipeline.Group, kind string) *string {
+	if g == nil {
+		return new(fmt.Sprintf("Group %s not found.", id))
+	}
+	return new(fmt.Sprintf("Group %s is not a %s group.", id, kind))
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// assignment names the topics of partitions. A topic that was deleted is left
+// out.
+func (c *call) assignment(list []groups.TopicPartitions) (a kmsg.Assignment) {
+	for i := range list {
+		if t, ok := c.view.Image.Topics().ByID(list[i].TopicID); ok {
+			a.TopicPartitions = append(a.TopicPartitions,
+				kmsg.AssignmentTopicPartition{TopicID: t.ID(), Topic: t.Name(), Partitions: list[i].Partitions})
+		}
+	}
+	return a
+}
+
+// mayDescribeTopics says whether all topics that members subscribe to may be
+// described; else a group is not described at all.
+func (c *call) mayDescribeTopics(g *pipeline.Group) bool {
+	for _, m := range g.Members {
+		for _, topic := range m.SubscribedTopics {
+			if !c.may(opDescribe, topicResource, topic) {
+				return false
+			}
+		}
+	}
+	return true
+}

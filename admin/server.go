@@ -1,0 +1,211 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/kraftside/kraftside/groups"
+	"github.com/kraftside/kraftside/image"
+	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/pipeline"
+)
+
+// Options are what a Server answers from. Functions are called on many
+// goroutines, once a request or more often.
+type Options struct {
+	// View is the newest state.
+	View func() *pipeline.View
+	// Offsets are those that a group has committed, as Shard.Offsets has them.
+	Offsets func(group string) []groups.CommittedOffset
+	// ClusterID is empty while it is not known.
+	ClusterID func() string
+	// Peer is where the sidecar of a broker is to be asked, of this one's broker
+	// as well: sidecars speak each for its broker, and a connection to this one
+	// stands for View.NodeID. Nil: every broker is asked here.
+	Peer func(*image.Broker) (host string, port int32)
+	// FirstPort, if not 0, gives each broker a port of its own here, which is
+	// FirstPort plus its id: a connection to it stands for that broker. It is
+	// of no use with Peer.
+	FirstPort int
+	// MaxStaleness is how far what is answered may be behind the broker.
+	MaxStaleness time.Duration
+	// SyntheticConfigs adds what kraftside knows of a group to its
+	// configurations.
+	SyntheticConfigs bool
+	// Login is how clients prove who they are. If they have to, Authorizer says
+	// what they may see; else everybody may see everything.
+	Login      Login
+	Authorizer Authorizer
+	// Log takes what goes wrong on a connection. Nil: nobody wants to know.
+	Log *slog.Logger
+	// Now is time.Now if nil.
+	Now func() time.Time
+}
+
+// Limits on connections.
+const (
+	// maxConnections bounds the connections at a time; one more is closed.
+	maxConnections = 2048
+	// maxRequestBytes bounds a request. One that names all topics of a large
+	// cluster by their ids has 2 MB.
+	maxRequestBytes = 4 << 20
+	// maxPendingBytes bounds the answers that wait for slow readers, all
+	// together.
+	maxPendingBytes = 256 << 20
+	// idleTimeout is how long a connection may be silent
+	// (connections.max.idle.ms).
+	idleTimeout = 10 * time.Minute
+	// readTimeout is for the bytes of one request, writeTimeout for those of
+	// an answer.
+	readTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second
+)
+
+// Server answers Kafka's protocol. Its methods may be called from any
+// goroutine.
+type Server struct {
+	o       Options
+	served  map[int16]api
+	door    *door
+	main    int32 // the port of Serve's listener
+	tracker *tracker
+	ports   ports
+	acls    atomic.Pointer[indexedACLs]
+
+	// places are for requests that are being answered: each may take the
+	// memory of an answer twice.
+	places  chan struct{}
+	pending *semaphore.Weighted
+
+	mu          sync.Mutex
+	connections map[net.Conn]struct{}
+	running     sync.WaitGroup
+}
+
+// New returns a server. The error says which file of Login cannot be used.
+func New(o Options) (*Server, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	d, err := newDoor(&o.Login)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{
+		o:           o,
+		door:        d,
+		served:      newAPIs(),
+		tracker:     newTracker(o.MaxStaleness),
+		places:      make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0))),
+		pending:     semaphore.NewWeighted(maxPendingBytes),
+		connections: map[net.Conn]struct{}{},
+	}, nil
+}
+
+// Serve answers on a listener, with TLS if Login has it, until ctx ends; then it
+// closes the listener and all connections. The error is nil then, else that of the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
+		s.main = int32(tcp.Port)
+	}
+	inner, stop := context.WithCancel(ctx)
+	defer s.running.Wait()
+	defer s.closeAll()
+	defer stop()
+	s.running.Go(func() { s.watch(inner) })
+	if s.o.FirstPort != 0 && s.o.Peer == nil {
+		s.running.Go(func() { s.listenForBrokers(inner, l.Addr()) })
+	}
+	return s.accept(inner, l, kafka.NoNode)
+}
+
+// accept takes connections that stand for a broker, or for kafka.NoNode. The
+// caller waits for running.
+func (s *Server) accept(ctx context.Context, l net.Listener, broker kafka.NodeID) error {
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // Accept says what there is to say
+	defer stop()
+	for {
+		nc, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = nc.Close() // nobody has used it
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return err
+		case err != nil: // too many open files, say
+			s.o.Log.Warn("admin endpoint", "error", err)
+			if !sleep(ctx, acceptPause) {
+				return nil
+			}
+		case !s.register(nc):
+			_ = nc.Close() // nobody has used it
+			s.o.Log.Warn("admin endpoint: too many connections", "limit", maxConnections, "remote", nc.RemoteAddr().String())
+		default:
+			s.running.Go(func() {
+				defer s.forget(nc)
+				s.converse(ctx, nc, broker)
+			})
+		}
+	}
+}
+
+// acceptPause is how long to wait after no connection could be accepted.
+const acceptPause = 100 * time.Millisecond
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func (s *Server) register(nc net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.connections) >= maxConnections {
+		return false
+	}
+	s.connections[nc] = struct{}{}
+	return true
+}
+
+func (s *Server) forget(nc net.Conn) {
+	_ = nc.Close() // what it has to say was said
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.connections, nc)
+}
+
+func (s *Server) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for nc := range s.connections {
+		_ = nc.Close() // its goroutine notices
+	}
+}
+
+// watch looks at the view often enough to know how old it is when somebody
+// asks.
+func (s *Server) watch(ctx context.Context) {
+	for {
+		s.tracker.observe(s.o.View(), s.o.Now())
+		if !sleep(ctx, max(s.o.MaxStaleness/8, 10*time.Millisecond)) {
+			return
+		}
+	}
+}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -19,7 +20,7 @@ import (
 //   - A topic that does not exist is not created, whatever the request allows.
 //   - A broker leaves out partitions whose leader has not the listener that the
 //     client uses. There is no such thing here.
-func (c *call) metadata(q *kmsg.MetadataRequest) *kmsg.MetadataResponse {
+func (c *call) metadata(q *kmsg.MetadataRequest) kmsg.Response {
 	r := reply[*kmsg.MetadataResponse](q)
 	for b := range c.aliveBrokers() {
 		host, port := c.address(b.ID)
@@ -30,8 +31,7 @@ func (c *call) metadata(q *kmsg.MetadataRequest) *kmsg.MetadataResponse {
 	r.AuthorizedOperations = c.clusterOperations(q.IncludeClusterAuthorizedOperations)
 	m := topicMetadata{c: c, operations: q.IncludeTopicAuthorizedOperations, stale: !c.fresh.metadata}
 	if q.Topics == nil || c.version == 0 && len(q.Topics) == 0 {
-		r.Topics = m.all()
-		return r
+		return m.all(r)
 	}
 	asked := map[string]bool{} // by name: once each
 	for i := range q.Topics {
@@ -76,14 +76,37 @@ type topicMetadata struct {
 	stale      bool
 }
 
-func (m *topicMetadata) all() []kmsg.MetadataResponseTopic {
-	topics := make([]kmsg.MetadataResponseTopic, 0, m.c.view.Image.Topics().NumTopics())
+// all is a response with all topics that the client may see.
+func (m *topicMetadata) all(r *kmsg.MetadataResponse) kmsg.Response {
+	s := &streamedMetadata{MetadataResponse: r}
+	var visible []image.Topic
 	for t := range m.c.view.Image.Topics().All() {
 		if m.c.may(opDescribe, topicResource, t.Name()) {
-			topics = append(topics, m.topic(t))
+			visible = append(visible, t)
+			s.partitions += t.NumPartitions()
 		}
 	}
-	return topics
+	s.count = len(visible)
+	if !m.operations && !m.stale && s.count == m.c.view.Image.Topics().NumTopics() {
+		if k := m.c.keptTopics(); k != nil {
+			s.encoded = k.encoded
+			return s
+		}
+		s.keep = m.c.keepTopics
+	}
+	s.topics = func(yield func(*kmsg.MetadataResponseTopic) bool) {
+		var room []kmsg.MetadataResponseTopicPartition
+		ids := pieces[int32]{free: make([]int32, maxPiece)}
+		for _, t := range visible {
+			m.c.ids = ids // of the topic before
+			one := m.topic(t, room[:0])
+			room = one.Partitions
+			if !yield(&one) {
+				return
+			}
+		}
+	}
+	return s
 }
 
 // requested is what is said of a topic that the request names.
@@ -97,7 +120,7 @@ func (m *topicMetadata) requested(q *kmsg.MetadataRequestTopic) kmsg.MetadataRes
 		case !m.c.may(opDescribe, topicResource, t.Name()):
 			return m.missing(nil, q.TopicID, codeTopicAuthorizationFailed)
 		}
-		return m.topic(t)
+		return m.topic(t, nil)
 	}
 	if !m.c.may(opDescribe, topicResource, *q.Topic) {
 		return m.missing(q.Topic, [16]byte{}, codeTopicAuthorizationFailed)
@@ -105,7 +128,7 @@ func (m *topicMetadata) requested(q *kmsg.MetadataRequestTopic) kmsg.MetadataRes
 	t, found := topics.ByName(*q.Topic)
 	switch {
 	case found:
-		return m.topic(t)
+		return m.topic(t, nil)
 	case !validTopic(*q.Topic):
 		return m.missing(q.Topic, [16]byte{}, codeInvalidTopic)
 	}
@@ -118,7 +141,8 @@ func (m *topicMetadata) missing(name *string, id [16]byte, code int16) kmsg.Meta
 	return r
 }
 
-func (m *topicMetadata) topic(t image.Topic) kmsg.MetadataResponseTopic {
+// topic is what is said of a topic, with its partitions in the given room.
+func (m *topicMetadata) topic(t image.Topic, room []kmsg.MetadataResponseTopicPartition) kmsg.MetadataResponseTopic {
 	name := t.Name()
 	r := kmsg.MetadataResponseTopic{
 		Topic: &name, TopicID: t.ID(), IsInternal: internalTopic(name),
@@ -128,7 +152,7 @@ func (m *topicMetadata) topic(t image.Topic) kmsg.MetadataResponseTopic {
 		r.ErrorCode = codeLeaderNotAvailable
 		return r
 	}
-	r.Partitions = make([]kmsg.MetadataResponseTopicPartition, 0, t.NumPartitions())
+	r.Partitions = slices.Grow(room, t.NumPartitions())
 	for number, p := range t.Partitions() {
 		r.Partitions = append(r.Partitions, m.c.partitionMetadata(number, p))
 	}
@@ -136,7 +160,6 @@ func (m *topicMetadata) topic(t image.Topic) kmsg.MetadataResponseTopic {
 }
 
 func (c *call) partitionMetadata(number int32, p *image.Partition) kmsg.MetadataResponseTopicPartition {
-	cluster := c.view.Image.Cluster()
 	r := kmsg.MetadataResponseTopicPartition{
 		Partition: number, Leader: int32(p.Leader), LeaderEpoch: int32(p.LeaderEpoch),
 		OfflineReplicas: c.offlineReplicas(p),
@@ -144,10 +167,10 @@ func (c *call) partitionMetadata(number int32, p *image.Partition) kmsg.Metadata
 	if c.version == 0 {
 		r.Replicas, r.ISR = c.alive(p.Replicas), c.alive(p.Isr)
 	} else {
-		r.Replicas, r.ISR = c.ids.of(p.Replicas), c.ids.of(p.Isr)
+		r.Replicas, r.ISR = c.nodeIDs(p.Replicas), c.nodeIDs(p.Isr)
 	}
-	switch _, there := cluster.Broker(p.Leader); {
-	case !there:
+	switch {
+	case c.registered(p.Leader) == nil:
 		r.ErrorCode, r.Leader = codeLeaderNotAvailable, int32(kafka.NoNode)
 	case len(r.Replicas) < len(p.Replicas), len(r.ISR) < len(p.Isr):
 		r.ErrorCode = codeReplicaNotAvailable

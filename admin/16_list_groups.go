@@ -28,6 +28,7 @@ func (c *call) listGroups(q *kmsg.ListGroupsRequest) *kmsg.ListGroupsResponse {
 	}
 	states, types := lower(q.StatesFilter), lower(q.TypesFilter)
 	all := c.may(opDescribe, clusterResource, clusterName)
+	r.Groups = make([]kmsg.ListGroupsResponseGroup, 0, c.view.NumGroups())
 	for g := range c.view.GroupsFrom("") {
 		if !c.coordinates(g) || !wanted(states, string(g.State)) || !wanted(types, g.Type.String()) {
 			continue

@@ -21,6 +21,6 @@ func (c *call) saslHandshake(q *kmsg.SASLHandshakeRequest) *kmsg.SASLHandshakeRe
 		c.session.failed = true
 		return r
 	}
-	c.session.exchange = x
+	c.session.mechanism, c.session.exchange = q.Mechanism, x
 	return r
 }

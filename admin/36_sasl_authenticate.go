@@ -17,7 +17,7 @@ func (c *call) saslAuthenticate(q *kmsg.SASLAuthenticateRequest) *kmsg.SASLAuthe
 	}
 	answer, name, err := c.session.exchange.next(q.SASLAuthBytes)
 	if err != nil {
-		r.ErrorCode, r.ErrorMessage = codeSaslAuthenticationFailed, new("Authentication failed: "+err.Error())
+		r.ErrorCode, r.ErrorMessage = codeSaslAuthenticationFailed, new(c.session.failure())
 		c.session.failed = true
 		return r
 	}

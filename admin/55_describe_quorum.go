@@ -12,8 +12,10 @@ import (
 //
 //   - Leader, epoch and high watermark are what the tail of the metadata log
 //     last heard; kafka.NoNode is the leader while it has heard of none.
-//   - How far voters and observers are is known to the leader alone: they are
-//     not listed. The controllers that are registered are the nodes (v2).
+//   - The controllers that are registered stand for the voters, and are the
+//     nodes (v2). How far they are is known to the leader alone, and unknown here
+//     but for itself, whose log is at the high watermark at least. Observers are
+//     not listed.
 func (c *call) describeQuorum(q *kmsg.DescribeQuorumRequest) *kmsg.DescribeQuorumResponse {
 	r := reply[*kmsg.DescribeQuorumResponse](q)
 	r.ErrorMessage = new("")
@@ -48,8 +50,20 @@ func (c *call) quorumPartition(topic string, number int32) kmsg.DescribeQuorumRe
 	at := &c.view.Metadata
 	r.ErrorMessage = new("")
 	r.LeaderID, r.LeaderEpoch, r.HighWatermark = int32(at.Leader), int32(at.LeaderEpoch), int64(at.HighWatermark)
+	for controller := range c.view.Image.Cluster().Controllers() {
+		voter := kmsg.NewDescribeQuorumResponseTopicPartitionReplicaState()
+		voter.ReplicaID, voter.LogEndOffset = int32(controller.ID), unknownOffset
+		if controller.ID == at.Leader {
+			voter.LogEndOffset = int64(at.HighWatermark)
+		}
+		r.CurrentVoters = append(r.CurrentVoters, voter)
+	}
 	return r
 }
+
+// unknownOffset is how the leader, too, says that it does not know how far a
+// replica is.
+const unknownOffset = -1
 
 func quorumNode(c *image.Controller) kmsg.DescribeQuorumResponseNode {
 	n := kmsg.DescribeQuorumResponseNode{NodeID: int32(c.ID)}

@@ -19,25 +19,27 @@ const defaultConsumerAssignor = "uniform"
 //     nothing of the group.
 func (c *call) consumerGroupDescribe(q *kmsg.ConsumerGroupDescribeRequest) *kmsg.ConsumerGroupDescribeResponse {
 	r := reply[*kmsg.ConsumerGroupDescribeResponse](q)
-	for _, id := range q.Groups {
-		r.Groups = append(r.Groups, c.consumerGroup(id, q.IncludeAuthorizedOperations))
+	r.Groups = make([]kmsg.ConsumerGroupDescribeResponseGroup, len(q.Groups))
+	for i, id := range q.Groups {
+		c.consumerGroup(&r.Groups[i], id, q.IncludeAuthorizedOperations)
 	}
 	return r
 }
 
-func (c *call) consumerGroup(id string, operations bool) kmsg.ConsumerGroupDescribeResponseGroup {
-	r := kmsg.ConsumerGroupDescribeResponseGroup{Group: id, AuthorizedOperations: notRequested}
+// consumerGroup fills r.
+func (c *call) consumerGroup(r *kmsg.ConsumerGroupDescribeResponseGroup, id string, operations bool) {
+	r.Group, r.AuthorizedOperations = id, notRequested
 	g, code := c.findNamed(id)
 	switch {
 	case code != codeNone:
 		r.ErrorCode = code
-		return r
+		return
 	case g == nil || g.Type != groups.Consumer:
 		r.ErrorCode, r.ErrorMessage = codeGroupIDNotFound, notFound(id, g, "consumer")
-		return r
+		return
 	case !c.mayDescribeTopics(g):
 		r.ErrorCode, r.ErrorMessage = codeTopicAuthorizationFailed, new(hiddenTopics)
-		return r
+		return
 	}
 	r.State, r.Epoch, r.AssignmentEpoch = string(g.State), g.Epoch, g.AssignmentEpoch
 	r.AssignorName = g.Assignor
@@ -45,28 +47,26 @@ func (c *call) consumerGroup(id string, operations bool) kmsg.ConsumerGroupDescr
 		r.AssignorName = defaultConsumerAssignor
 	}
 	r.AuthorizedOperations = c.authorized(operations, groupResource, id)
-	for _, m := range g.Members {
-		r.Members = append(r.Members, c.consumerMember(m))
+	r.Members = c.members.take(len(g.Members))[:len(g.Members)]
+	for i, m := range g.Members {
+		c.consumerMember(&r.Members[i], m)
 	}
-	return r
 }
 
 // hiddenTopics is what a group says some of whose topics may not be described.
 const hiddenTopics = "The group has described topic(s) that the client is not authorized to describe."
 
-func (c *call) consumerMember(m *groups.Member) kmsg.ConsumerGroupDescribeResponseGroupMember {
-	r := kmsg.ConsumerGroupDescribeResponseGroupMember{
-		MemberID: m.ID, InstanceID: optional(m.InstanceID), RackID: optional(m.RackID),
-		MemberEpoch: m.Epoch, ClientID: m.ClientID, ClientHost: m.ClientHost,
-		SubscribedTopics: m.SubscribedTopics, SubscribedTopicRegex: &m.SubscribedRegex,
-		Assignment: c.assignment(m.Assigned), TargetAssignment: c.assignment(m.Target),
-		MemberType: -1,
-	}
+// consumerMember fills r.
+func (c *call) consumerMember(r *kmsg.ConsumerGroupDescribeResponseGroupMember, m *groups.Member) {
+	r.MemberID, r.InstanceID, r.RackID = m.ID, optional(m.InstanceID), optional(m.RackID)
+	r.MemberEpoch, r.ClientID, r.ClientHost = m.Epoch, m.ClientID, m.ClientHost
+	r.SubscribedTopics, r.SubscribedTopicRegex = m.SubscribedTopics, &m.SubscribedRegex
+	r.Assignment, r.TargetAssignment = c.assignment(m.Assigned), c.assignment(m.Target)
+	r.MemberType = -1
 	if c.version >= 1 {
 		r.MemberType = 1
 		if m.ClassicProtocol {
 			r.MemberType = 0
 		}
 	}
-	return r
 }

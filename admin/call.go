@@ -5,6 +5,9 @@ import (
 	"net"
 	"slices"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/pipeline"
 )
@@ -22,7 +25,18 @@ type call struct {
 	local, remote net.Addr
 	session       *session
 	entries       *aclIndex // nil until they are needed
-	ids           nodeIDs
+	// Memory of the response.
+	ids         pieces[int32]
+	members     pieces[kmsg.ConsumerGroupDescribeResponseGroupMember]
+	assignments pieces[kmsg.AssignmentTopicPartition]
+	brokers     *brokerTable // nil until it is needed
+	named       struct {     // the topic that was looked for last
+		id   kafka.TopicID
+		name string
+	}
+	// offsetsPartitions is how many partitions the groups' log has; 0 until it is
+	// needed.
+	offsetsPartitions int32
 }
 
 // newCall is a request on a connection that stands for a broker or for
@@ -36,6 +50,14 @@ func (s *Server) newCall(version int16, broker kafka.NodeID, local, remote net.A
 		Server: s, view: v, fresh: s.tracker.observe(v, s.o.Now()),
 		version: version, broker: broker, local: local, remote: remote, session: session,
 	}
+}
+
+// registered is the registration of a broker; nil if there is none.
+func (c *call) registered(id kafka.NodeID) *image.Broker {
+	if c.brokers == nil {
+		c.brokers = newBrokerTable(c.view.Image.Cluster())
+	}
+	return c.brokers.registered(id)
 }
 
 // authenticated says whether the client has proved who it is.

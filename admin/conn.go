@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -24,7 +25,8 @@ type conn struct {
 	net.Conn
 	broker  kafka.NodeID
 	session session
-	in, out []byte
+	in      []byte
+	out     *[]byte // between encode and send
 }
 
 // converse answers requests until the client goes or does something that a
@@ -41,7 +43,7 @@ func (s *Server) converse(ctx context.Context, nc net.Conn, broker kafka.NodeID)
 		err = c.serveOne(ctx)
 	}
 	if err != nil && ctx.Err() == nil && !ordinary(err) {
-		s.o.Log.Warn("admin endpoint: connection closed", "remote", nc.RemoteAddr().String(), "error", err)
+		s.complain("connection closed", "remote", nc.RemoteAddr().String(), "error", err)
 	}
 }
 
@@ -79,33 +81,45 @@ func (c *conn) serveOne(ctx context.Context) error {
 		return err
 	}
 	h, body, err := parseHeader(frame)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.dispatch(ctx, h, body)
 	}
+	switch api := kmsg.NameForKey(h.key); {
+	case err == nil:
+		c.o.OnRequest(api, Answered)
+	case errors.Is(err, errRefused):
+		c.o.OnRequest(api, Refused)
+		c.complain("a request that is not served was refused", "request", h.String(), "remote", c.RemoteAddr().String())
+		return nil
+	default:
+		c.o.OnRequest(api, Ended)
+	}
+	return err
+}
+
+// dispatch answers a request if it may be made here and now.
+func (c *conn) dispatch(ctx context.Context, h header, body []byte) error {
 	a, known := c.served[h.key]
 	switch {
 	case h.key == apiVersionsKey && (h.version < a.min || h.version > a.max):
 		c.encode(h, unsupportedApiVersions(a))
 		return c.send()
-	case !known, h.version < a.min, h.version > a.max:
-		return fmt.Errorf("%w: %s (key %d) version %d of client %q", errNotServed, kmsg.NameForKey(h.key), h.key, h.version, h.client)
+	case !known && !h.refusable(), known && (h.version < a.min || h.version > a.max):
+		return fmt.Errorf("%w: %v", errNotServed, h)
 	case !c.session.allows(h.key, c.o.Now()):
-		return fmt.Errorf("%w: %s of client %q", errNotLoggedIn, kmsg.NameForKey(h.key), h.client)
+		return fmt.Errorf("%w: %v", errNotLoggedIn, h)
+	case !known:
+		if err := c.process(ctx, h, api{answer: (*call).refuse}, body); err != nil {
+			return err
+		}
+		return errRefused
 	}
-	q := kmsg.RequestForKey(h.key)
-	q.SetVersion(h.version)
-	if body, err = h.skipTags(body, q); err != nil {
-		return err
-	}
-	if err := q.ReadFrom(body); err != nil {
-		return fmt.Errorf("%w: %s version %d: %w", errMalformed, kmsg.NameForKey(h.key), h.version, err)
-	}
-	if err := c.answer(ctx, h, a, q); err != nil {
+	if err := c.process(ctx, h, a, body); err != nil {
 		return err
 	}
 	if c.session.failed {
 		sleep(ctx, failurePause)
-		return fmt.Errorf("%w: client %q", errLoginFailed, h.client)
+		return fmt.Errorf("%w: %v", errLoginFailed, h)
 	}
 	return nil
 }
@@ -115,37 +129,41 @@ func (c *conn) serveOne(ctx context.Context) error {
 const failurePause = 100 * time.Millisecond
 
 var (
-	errNotServed   = errors.New("a request that is not served here")
-	errMalformed   = errors.New("a malformed request")
-	errTooLarge    = errors.New("a request that is too large")
-	errIdle        = errors.New("idle for too long")
-	errNotLoggedIn = errors.New("a request of somebody who has not logged in")
-	errLoginFailed = errors.New("the login failed")
+	errNotServed = errors.New("a request that is not served here")
+	errMalformed = errors.New("a malformed request")
+	// errUnanswerable: its answer has no place for an error, or it has values that
+	// are not known.
+	errUnanswerable = errors.New("a request that cannot be answered")
+	errTooLarge     = errors.New("a request that is too large")
+	errIdle         = errors.New("idle for too long")
+	errNotLoggedIn  = errors.New("a request of somebody who has not logged in")
+	errLoginFailed  = errors.New("the login failed")
 )
 
-// answer holds one of the places until the answer is encoded.
-func (c *conn) answer(ctx context.Context, h header, a api, q kmsg.Request) error {
-	select {
-	case c.places <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	held := true
-	leave := func() {
-		if held {
-			held = false
-			<-c.places
-		}
+// process answers a request. Until the answer is encoded it holds its share of
+// the memory that is for requests.
+func (c *conn) process(ctx context.Context, h header, a api, body []byte) error {
+	leave, err := c.take(ctx, len(body))
+	if err != nil {
+		return err
 	}
 	defer leave()
+	q := kmsg.RequestForKey(h.key)
+	q.SetVersion(h.version)
+	if body, err = h.skipTags(body, q); err != nil {
+		return err
+	}
+	if err := q.ReadFrom(body); err != nil { // kmsg calls it a response
+		return fmt.Errorf("%w: %v: a length in its %d bytes goes beyond their end", errMalformed, h, len(body))
+	}
 	response := a.answer(c.newCall(h.version, c.broker, c.LocalAddr(), c.RemoteAddr(), &c.session), q)
 	if response == nil {
-		return fmt.Errorf("%w: %s version %d has values that are not known", errMalformed, kmsg.NameForKey(h.key), h.version)
+		return fmt.Errorf("%w: %v", errUnanswerable, h)
 	}
 	c.encode(h, response)
-	// While there is no room for what waits for slow readers, the place is not
+	// While there is no room for what waits for slow readers, the share is not
 	// given to somebody whose answer would need more of it.
-	n := min(int64(len(c.out)), maxPendingBytes)
+	n := min(int64(len(*c.out)), maxPendingBytes)
 	if err := c.pending.Acquire(ctx, n); err != nil {
 		return err
 	}
@@ -154,29 +172,47 @@ func (c *conn) answer(ctx context.Context, h header, a api, q kmsg.Request) erro
 	return c.send()
 }
 
-func (c *conn) encode(h header, r kmsg.Response) {
-	c.out = append(c.out[:0], 0, 0, 0, 0)
-	c.out = binary.BigEndian.AppendUint32(c.out, uint32(h.correlation))
-	if r.IsFlexible() && r.Key() != apiVersionsKey { // whose header says nothing that a client might not know
-		c.out = append(c.out, 0)
+// take waits for a place, and for room for a request of so many bytes, which
+// takes a hundred times as much once it is decoded, if it means harm. leave gives
+// both back, once.
+func (c *conn) take(ctx context.Context, size int) (leave func(), err error) {
+	if err := c.places.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
-	c.out = r.AppendTo(c.out)
-	binary.BigEndian.PutUint32(c.out, uint32(len(c.out)-4))
+	if err := c.decoding.Acquire(ctx, int64(size)); err != nil {
+		c.places.Release(1)
+		return nil, err
+	}
+	return sync.OnceFunc(func() {
+		c.decoding.Release(int64(size))
+		c.places.Release(1)
+	}), nil
+}
+
+// encode makes c.out, which send gives back.
+func (c *conn) encode(h header, r kmsg.Response) {
+	c.out = c.buffers.Get().(*[]byte)
+	b := append((*c.out)[:0], 0, 0, 0, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(h.correlation))
+	if r.IsFlexible() && r.Key() != apiVersionsKey { // whose header says nothing that a client might not know
+		b = append(b, 0)
+	}
+	b = r.AppendTo(b)
+	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
+	*c.out = b
 }
 
 func (c *conn) send() error {
 	if err := c.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err
 	}
-	_, err := c.Write(c.out)
-	if cap(c.out) > keptBytes {
-		c.out = nil
-	}
+	_, err := c.Write(*c.out)
+	c.buffers.Put(c.out)
+	c.out = nil
 	return err
 }
 
-// keptBytes is how much memory of a request or an answer a connection keeps for
-// the next one.
+// keptBytes is how much memory of a request a connection keeps for the next one.
 const keptBytes = 64 << 10
 
 // readFrame reads one request. What it returns is valid until the next one.

@@ -36,11 +36,14 @@ func (c *call) findNamed(id string) (g *pipeline.Group, code int16) {
 // answersFor says with a code whether the connection answers for the partition
 // that a group id belongs to, and whether all of it is here.
 func (c *call) answersFor(id string) (code int16) {
-	topic, ok := c.view.Image.Topics().ByName(kafka.OffsetsTopic)
-	if !ok || topic.NumPartitions() == 0 {
-		return codeNotCoordinator
+	if c.offsetsPartitions == 0 {
+		topic, ok := c.view.Image.Topics().ByName(kafka.OffsetsTopic)
+		if !ok || topic.NumPartitions() == 0 {
+			return codeNotCoordinator
+		}
+		c.offsetsPartitions = int32(topic.NumPartitions())
 	}
-	p, ok := c.view.Partition(groups.PartitionFor(id, int32(topic.NumPartitions())))
+	p, ok := c.view.Partition(groups.PartitionFor(id, c.offsetsPartitions))
 	switch {
 	case !ok, !p.Answers, c.broker != kafka.NoNode && p.Coordinator != c.broker:
 		return codeNotCoordinator
@@ -63,24 +66,42 @@ func optional(s string) *string {
 	if s == "" {
 		return nil
 	}
-	return &s
+	return new(s) // s itself would take memory in any case
 }
 
 // assignment names the topics of partitions. A topic that was deleted is left
 // out.
 func (c *call) assignment(list []groups.TopicPartitions) (a kmsg.Assignment) {
+	a.TopicPartitions = c.assignments.take(len(list))
 	for i := range list {
-		if t, ok := c.view.Image.Topics().ByID(list[i].TopicID); ok {
+		if name, ok := c.topicName(list[i].TopicID); ok {
 			a.TopicPartitions = append(a.TopicPartitions,
-				kmsg.AssignmentTopicPartition{TopicID: t.ID(), Topic: t.Name(), Partitions: list[i].Partitions})
+				kmsg.AssignmentTopicPartition{TopicID: list[i].TopicID, Topic: name, Partitions: list[i].Partitions})
 		}
 	}
 	return a
 }
 
+// topicName looks for a topic. The members of a group read the same ones, one
+// after the other.
+func (c *call) topicName(id kafka.TopicID) (name string, ok bool) {
+	if id == c.named.id && c.named.name != "" {
+		return c.named.name, true
+	}
+	t, ok := c.view.Image.Topics().ByID(id)
+	if !ok {
+		return "", false
+	}
+	c.named.id, c.named.name = id, t.Name()
+	return c.named.name, true
+}
+
 // mayDescribeTopics says whether all topics that members subscribe to may be
 // described; else a group is not described at all.
 func (c *call) mayDescribeTopics(g *pipeline.Group) bool {
+	if !c.door.closed() {
+		return true
+	}
 	for _, m := range g.Members {
 		for _, topic := range m.SubscribedTopics {
 			if !c.may(opDescribe, topicResource, topic) {

@@ -22,6 +22,11 @@ type header struct {
 	client       string
 }
 
+// String names a request for a log.
+func (h header) String() string {
+	return fmt.Sprintf("%s (key %d) version %d of client %q", kmsg.NameForKey(h.key), h.key, h.version, h.client)
+}
+
 // minHeader is the size of a header without a client id.
 const minHeader = 10
 

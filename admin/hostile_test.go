@@ -82,13 +82,13 @@ func TestMalformed(t *testing.T) {
 		{"another protocol", "bytes, and may have", []byte("GET / HTTP/1.1\r\n\r\n")},
 		{"a client id that is longer than the request", "client id", framed(0, 3, 0, 1, 0, 0, 0, 1, 0x7f, 0xff)},
 		{"tagged fields that are not there", "tagged fields", framed(0, 3, 0, 12, 0, 0, 0, 1, 0xff, 0xff, 0x7f)},
-		{"a body that is cut off", "Metadata version 12", func() []byte {
+		{"a body that is cut off", "Metadata (key 3) version 12", func() []byte {
 			b := bytes.Clone(whole[:len(whole)-2])
 			binary.BigEndian.PutUint32(b, uint32(len(b)-4))
 			return b
 		}()},
-		{"an array without end", "Metadata version 12", framed(append([]byte{0, 3, 0, 12, 0, 0, 0, 1, 0xff, 0xff, 0}, 0xff, 0xff, 0xff, 0xff, 0x0f)...)},
-		{"a request that is not served", "CreateTopics (key 19) version 7", framed(0, 19, 0, 7, 0, 0, 0, 1, 0xff, 0xff, 0)},
+		{"an array without end", "Metadata (key 3) version 12", framed(append([]byte{0, 3, 0, 12, 0, 0, 0, 1, 0xff, 0xff, 0}, 0xff, 0xff, 0xff, 0xff, 0x0f)...)},
+		{"a request that is not served, without its body", "CreateTopics (key 19) version 7", framed(0, 19, 0, 7, 0, 0, 0, 1, 0xff, 0xff, 0)},
 		{"a key that is none", "key 999", framed(3, 231, 0, 0, 0, 0, 0, 1, 0xff, 0xff)},
 		{"a version that is not served", "Metadata (key 3) version 99", framed(0, 3, 0, 99, 0, 0, 0, 1, 0xff, 0xff)},
 	} {
@@ -159,9 +159,7 @@ func TestManyConnections(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 	require.Eventually(t, func() bool {
-		e.server.mu.Lock()
-		defer e.server.mu.Unlock()
-		return len(e.server.connections) <= 20
+		return e.server.Connections() <= 20
 	}, 20*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+25 }, 20*time.Second, 10*time.Millisecond)
 }
@@ -173,9 +171,7 @@ func TestTooManyConnections(t *testing.T) {
 		e.dial(t)
 	}
 	require.Eventually(t, func() bool {
-		e.server.mu.Lock()
-		defer e.server.mu.Unlock()
-		return len(e.server.connections) == maxConnections
+		return e.server.Connections() == maxConnections
 	}, 20*time.Second, 10*time.Millisecond)
 	_, err := e.dial(t).Read(make([]byte, 1))
 	require.Error(t, err)

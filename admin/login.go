@@ -147,6 +147,7 @@ func (d *door) admits(name, password string) bool {
 // connection.
 type session struct {
 	principal string    // "" until it has
+	mechanism string    // of the exchange
 	exchange  exchange  // under way, or nil
 	failed    bool      // the connection ends with the answer
 	expires   time.Time // of the login; zero: it does not
@@ -168,8 +169,20 @@ type exchange interface {
 	next(message []byte) (answer []byte, name string, err error)
 }
 
-// errCredentials says no more than a broker does: not what was wrong with them.
+// errCredentials does not say what was wrong with them.
 var errCredentials = errors.New("invalid credentials")
+
+// failure is what a broker says of an exchange that failed.
+func (s *session) failure() string {
+	if s.mechanism == Plain {
+		return "Authentication failed: Invalid username or password"
+	}
+	when := "authentication"
+	if s.principal != "" {
+		when = "re-authentication"
+	}
+	return fmt.Sprintf("Authentication failed during %s due to invalid credentials with SASL mechanism %s", when, s.mechanism)
+}
 
 // begin starts the exchange of a mechanism; false if it is not served.
 func (d *door) begin(mechanism string, credentials *image.ScramImage, now func() time.Time) (exchange, bool) {

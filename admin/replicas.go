@@ -7,22 +7,11 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 )
 
-// nodeIDs makes the lists of node ids of one response, many of them in one piece
-// of memory: a cluster has hundreds of thousands.
-type nodeIDs struct{ free []int32 }
-
-// nodeIDsAtOnce is how many ids a piece of memory is for.
-const nodeIDsAtOnce = 4096
-
-// of copies a list.
-func (n *nodeIDs) of(list []kafka.NodeID) []int32 {
-	if len(n.free) < len(list) {
-		n.free = make([]int32, max(nodeIDsAtOnce, len(list)))
-	}
-	out := n.free[:len(list):len(list)]
-	n.free = n.free[len(list):]
-	for i, id := range list {
-		out[i] = int32(id)
+// nodeIDs copies a list.
+func (c *call) nodeIDs(list []kafka.NodeID) []int32 {
+	out := c.ids.take(len(list))
+	for _, id := range list {
+		out = append(out, int32(id))
 	}
 	return out
 }
@@ -30,7 +19,7 @@ func (n *nodeIDs) of(list []kafka.NodeID) []int32 {
 // alive are those whose broker clients may use.
 func (c *call) alive(list []kafka.NodeID) (there []int32) {
 	for _, id := range list {
-		if b, ok := c.view.Image.Cluster().Broker(id); ok && !b.Fenced {
+		if b := c.registered(id); b != nil && !b.Fenced {
 			there = append(there, int32(id))
 		}
 	}
@@ -41,8 +30,8 @@ func (c *call) alive(list []kafka.NodeID) (there []int32) {
 // directory is offline (KRaftMetadataCache.isReplicaOffline).
 func (c *call) offlineReplicas(p *image.Partition) (offline []int32) {
 	for i, id := range p.Replicas {
-		b, ok := c.view.Image.Cluster().Broker(id)
-		if !ok || b.Fenced || i < len(p.Directories) && !onlineDirectory(b, p.Directories[i]) {
+		b := c.registered(id)
+		if b == nil || b.Fenced || i < len(p.Directories) && !onlineDirectory(b, p.Directories[i]) {
 			offline = append(offline, int32(id))
 		}
 	}

@@ -131,7 +131,9 @@ func (e *endpoint) ask(t *testing.T, d *datadriven.TestData) string {
 	}
 	q.SetVersion(int16(version))
 	c := e.server.newCall(q.GetVersion(), kafka.NodeID(broker), &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9192}, nil, &session{principal: anonymous})
-	return text(t, e.server.served[q.Key()].answer(c, q))
+	r := q.ResponseKind()
+	require.NoError(t, r.ReadFrom(e.server.served[q.Key()].answer(c, q).AppendTo(nil)))
+	return text(t, r)
 }
 
 func requestNamed(t testing.TB, name string) kmsg.Request {

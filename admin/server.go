@@ -44,19 +44,29 @@ type Options struct {
 	// what they may see; else everybody may see everything.
 	Login      Login
 	Authorizer Authorizer
+	// OnRequest is told of every request: its API by Kafka's name, Unknown for
+	// one that there is not, and what became of it. It may be nil.
+	OnRequest func(api, result string)
 	// Log takes what goes wrong on a connection. Nil: nobody wants to know.
 	Log *slog.Logger
 	// Now is time.Now if nil.
 	Now func() time.Time
 }
 
+// What becomes of a request.
+const (
+	Answered = "answered"
+	Refused  = "refused" // it is not served: the answer is an error
+	Ended    = "ended"   // the connection is, for it
+)
+
 // Limits on connections.
 const (
 	// maxConnections bounds the connections at a time; one more is closed.
 	maxConnections = 2048
-	// maxRequestBytes bounds a request. One that names all topics of a large
-	// cluster by their ids has 2 MB.
-	maxRequestBytes = 4 << 20
+	// maxRequestBytes bounds a request, and all that are being answered
+	// together. One that names 100,000 topics by their ids has 1.8 MB.
+	maxRequestBytes = 2 << 20
 	// maxPendingBytes bounds the answers that wait for slow readers, all
 	// together.
 	maxPendingBytes = 256 << 20
@@ -79,11 +89,17 @@ type Server struct {
 	tracker *tracker
 	ports   ports
 	acls    atomic.Pointer[indexedACLs]
+	kept    atomic.Pointer[keptTopics]
 
 	// places are for requests that are being answered: each may take the
-	// memory of an answer twice.
-	places  chan struct{}
-	pending *semaphore.Weighted
+	// memory of an answer twice. decoding is for their bytes, and pending for
+	// those of answers.
+	places, decoding, pending *semaphore.Weighted
+	// buffers are for answers, which may be large: to clear new memory for each
+	// takes longer than to fill it.
+	buffers sync.Pool
+
+	complaints complaints
 
 	mu          sync.Mutex
 	connections map[net.Conn]struct{}
@@ -94,6 +110,9 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.OnRequest == nil {
+		o.OnRequest = func(string, string) {}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -107,8 +126,10 @@ func New(o Options) (*Server, error) {
 		door:        d,
 		served:      newAPIs(),
 		tracker:     newTracker(o.MaxStaleness),
-		places:      make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0))),
+		places:      semaphore.NewWeighted(int64(max(4, 2*runtime.GOMAXPROCS(0)))),
+		decoding:    semaphore.NewWeighted(maxRequestBytes),
 		pending:     semaphore.NewWeighted(maxPendingBytes),
+		buffers:     sync.Pool{New: func() any { return new([]byte) }},
 		connections: map[net.Conn]struct{}{},
 	}, nil
 }
@@ -152,7 +173,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener, broker kafka.NodeID
 			}
 		case !s.register(nc):
 			_ = nc.Close() // nobody has used it
-			s.o.Log.Warn("admin endpoint: too many connections", "limit", maxConnections, "remote", nc.RemoteAddr().String())
+			s.complain("too many connections", "limit", maxConnections, "remote", nc.RemoteAddr().String())
 		default:
 			s.running.Go(func() {
 				defer s.forget(nc)
@@ -172,6 +193,13 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
+}
+
+// Connections is how many clients are connected.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.connections)
 }
 
 func (s *Server) register(nc net.Conn) bool {
@@ -200,10 +228,11 @@ func (s *Server) closeAll() {
 }
 
 // watch looks at the view often enough to know how old it is when somebody
-// asks.
+// asks, and forgets what nobody asks for.
 func (s *Server) watch(ctx context.Context) {
 	for {
 		s.tracker.observe(s.o.View(), s.o.Now())
+		s.forgetTopics(s.o.Now())
 		if !sleep(ctx, max(s.o.MaxStaleness/8, 10*time.Millisecond)) {
 			return
 		}

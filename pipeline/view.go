@@ -120,6 +120,9 @@ func (v *View) Partition(number int32) (Partition, bool) {
 	return v.Partitions[i], true
 }
 
+// NumGroups is the number of groups.
+func (v *View) NumGroups() int { return v.groups.Len() }
+
 // GroupsFrom yields the groups by id, beginning with the one given or the next
 // after it.
 func (v *View) GroupsFrom(id string) func(yield func(*Group) bool) {

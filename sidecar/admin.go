@@ -33,6 +33,7 @@ func (s *Sidecar) newAdmin() (*adminEndpoint, error) {
 		FirstPort:        c.PortPerBroker,
 		MaxStaleness:     c.MaxStaleness,
 		SyntheticConfigs: c.SyntheticConfigs,
+		OnRequest:        s.meter.OnAdminRequest,
 		Log:              s.log,
 		Login: admin.Login{
 			Mechanisms: c.SASL.Mechanisms,

@@ -69,6 +69,9 @@ func (s *Sidecar) newMeter() (*telemetry.Meter, error) {
 		SlowAfter:     s.config.Telemetry.SlowAfter,
 		Exporter:      func() *telemetry.Exporter { return s.exporter },
 	}
+	if s.config.Admin.Listen != "" {
+		o.AdminConnections = func() int { return s.admin.server.Connections() }
+	}
 	if s.config.Store.Dir != "" {
 		o.Store = func() store.Status { return s.store.Status() }
 	}

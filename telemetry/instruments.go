@@ -58,6 +58,8 @@ var observed = []instrument{
 	{"kraftside.otlp.pending", "", false, "Rebalances that the exporter has before it: 64 at most, then there are more. Absent if nothing is exported."},
 	{"kraftside.otlp.oldest", "s", false, "For how long the oldest of them has been tried; 0 if there is none. Absent if nothing is exported."},
 
+	{"kraftside.admin.connections", "", false, "Connections of Kafka clients to the admin endpoint. Absent if there is none."},
+
 	{"kraftside.store", "By", false, "Size of the store's files at the last commit."},
 	{"kraftside.store.persisting", "", false, "1 while the store is written, 0 while something keeps it from that."},
 }
@@ -67,6 +69,7 @@ var counted = []instrument{
 	{"kraftside.kafka.connects", "", true, "Connections to Kafka that were tried, logins included."},
 	{"kraftside.rebalances", "", true, "Rebalances that were explained, by the kind of the deciding cause."},
 	{"kraftside.otlp.requests", "", true, "Requests to receivers of OTLP, by what became of them."},
+	{"kraftside.admin.requests", "", true, "Requests to the admin endpoint, by API and what became of them."},
 }
 
 var timed = []instrument{
@@ -90,7 +93,7 @@ func (m *Meter) register(meter metric.Meter) (err error) {
 		m.gauges[i.name] = observe
 	}
 	var failed error
-	for i, to := range []*metric.Int64Counter{&m.requests, &m.connects, &m.rebalances, &m.exports} {
+	for i, to := range []*metric.Int64Counter{&m.requests, &m.connects, &m.rebalances, &m.exports, &m.adminRequests} {
 		*to, failed = meter.Int64Counter(counted[i].name, metric.WithUnit(counted[i].unit), metric.WithDescription(counted[i].description))
 		err = errors.Join(err, failed)
 	}

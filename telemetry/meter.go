@@ -54,6 +54,9 @@ type Options struct {
 	SlowAfter time.Duration
 	// Exporter exports rebalances; nil if nothing is exported. It may be nil.
 	Exporter func() *Exporter
+	// AdminConnections is how many Kafka clients are connected to the admin
+	// endpoint. Nil: there is none.
+	AdminConnections func() int
 	// Now is time.Now if nil.
 	Now func() time.Time
 }
@@ -66,6 +69,8 @@ type Meter struct {
 	gauges   map[string]observer
 	requests metric.Int64Counter
 	connects metric.Int64Counter
+
+	adminRequests metric.Int64Counter
 
 	rebalances metric.Int64Counter
 	exports    metric.Int64Counter

@@ -55,8 +55,10 @@ func newMeter(t *testing.T, change func(*Options)) (*Meter, *webtest.Cluster) {
 		Ready:         func() bool { return false },
 		Store:         func() store.Status { return store.Status{Persisting: true, Bytes: 4096} },
 		SlowAfter:     time.Minute,
-		Exporter:      func() *Exporter { return new(Exporter) },
-		Now:           c.Now,
+
+		AdminConnections: func() int { return 3 },
+		Exporter:         func() *Exporter { return new(Exporter) },
+		Now:              c.Now,
 	}
 	if change != nil {
 		change(&o)
@@ -170,13 +172,13 @@ func TestNothingKnown(t *testing.T) {
 	c := webtest.New(t, pipeline.Options{Scope: pipeline.All, NodeID: kafka.NoNode})
 	m, _ := newMeter(t, func(o *Options) {
 		o.ClusterID = func() string { return "" }
-		o.View, o.Stats, o.BrokerApplied, o.Store, o.Exporter = c.View, c.Stats, nil, nil, nil
+		o.View, o.Stats, o.BrokerApplied, o.Store, o.Exporter, o.AdminConnections = c.View, c.Stats, nil, nil, nil, nil
 	})
 	all := families(t, m)
 	for _, name := range []string{
 		"kraftside_metadata_offset", "kraftside_metadata_high_watermark", "kraftside_metadata_lag_offsets",
 		"kraftside_metadata_lag_seconds", "kraftside_metadata_broker_lag_offsets", "kraftside_store_bytes", "kraftside_store_persisting",
-		"kraftside_otlp_pending", "kraftside_otlp_oldest_seconds",
+		"kraftside_otlp_pending", "kraftside_otlp_oldest_seconds", "kraftside_admin_connections",
 	} {
 		require.NotContains(t, all, name)
 	}

@@ -49,6 +49,9 @@ func (m *Meter) observe(r *reading) {
 	if m.o.Exporter != nil {
 		r.backlog(m.o.Exporter())
 	}
+	if m.o.AdminConnections != nil {
+		r.set("kraftside.admin.connections", float64(m.o.AdminConnections()))
+	}
 	r.stats(m.o.Stats())
 	if m.o.Store != nil {
 		st := m.o.Store()

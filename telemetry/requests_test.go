@@ -34,6 +34,8 @@ func count(m *Meter) {
 	controllers := m.Requests(Controllers).(*requests)
 	controllers.OnBrokerConnect(kgo.BrokerMetadata{}, 0, nil, syscall.ECONNREFUSED)
 	controllers.OnBrokerE2E(kgo.BrokerMetadata{}, 55, kgo.BrokerE2E{})
+	m.OnAdminRequest("Metadata", "answered")
+	m.OnAdminRequest("Metadata", "ended")
 	m.exports.Add(context.Background(), 1, metric.WithAttributes(exportAttributes(signalTraces, accepted)...))
 	told := NewRebalances(RebalanceOptions{Meter: m, Log: slog.New(slog.DiscardHandler), Answers: func(int32) bool { return true }})
 	told.OnRebalance(&rebalance.Rebalance{Type: groups.Consumer, StartedAt: 1000})

@@ -57,9 +57,13 @@ var allowances = []allowance{
 		sometimes: true,
 	},
 	{
-		api: "DescribeQuorum", path: regexp.MustCompile(`^Topics\[.*\]\.Partitions\[.*\]\.(CurrentVoters|Observers)\[.*\]$`),
-		reason: "How far voters and observers are is known to the leader alone.",
+		api: "DescribeQuorum", path: regexp.MustCompile(`^Topics\[.*\]\.Partitions\[.*\]\.Observers\[.*\]$`),
+		reason: "Observers are known to the leader alone.",
 		when:   unknownHere,
+	},
+	{
+		api: "DescribeQuorum", path: regexp.MustCompile(`^Topics\[.*\]\.Partitions\[.*\]\.CurrentVoters\[.*\]\.(LogEndOffset|LastFetchTimestamp|LastCaughtUpTimestamp|ReplicaDirectoryID)$`),
+		reason: "How far a voter is, and which directory is its log's, is known to the leader alone.",
 	},
 	{
 		api: "DescribeQuorum", path: regexp.MustCompile(`^Topics\[.*\]\.Partitions\[.*\]\.HighWatermark$`),

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/kraftside/kraftside/delta"
+	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/groups/offsetslog"
 	"github.com/kraftside/kraftside/image/loader"
 	"github.com/kraftside/kraftside/internal/cli"
@@ -114,6 +115,9 @@ func New(r *Recording, o Options) (*Player, error) {
 
 // View is the newest state.
 func (p *Player) View() *pipeline.View { return p.pipeline.View() }
+
+// Offsets are those that a group has committed.
+func (p *Player) Offsets(group string) []groups.CommittedOffset { return p.pipeline.Offsets(group) }
 
 // Now is how far the story is, in the time of the recording.
 func (p *Player) Now() time.Time { return time.UnixMilli(p.shown.Load()) }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/kraftside/kraftside/internal/cli"
 	"github.com/kraftside/kraftside/web/api"
@@ -42,6 +44,8 @@ func TestDemoUsage(t *testing.T) {
 		"demo orders":     {code: cli.BadUsage, stderr: "kraftside: demo: takes no argument, not 1; see kraftside demo --help\n"},
 		"demo --http.listen " + taken.Addr().String(): {code: cli.Failed, stderr: "kraftside: demo: listen tcp " + taken.Addr().String() +
 			": bind: address already in use; --http.listen takes another address, and --once needs none\n"},
+		"demo --http.listen 127.0.0.1:0 --admin.listen " + taken.Addr().String(): {code: cli.Failed, stderr: "kraftside: demo: listen tcp " +
+			taken.Addr().String() + ": bind: address already in use; --admin.listen takes another address, or none\n"},
 	} {
 		require.Equal(t, want, runLine(line))
 	}
@@ -54,7 +58,7 @@ func TestDemoStands(t *testing.T) {
 	var story bytes.Buffer
 	ended := make(chan error)
 	go func() {
-		ended <- runDemo(ctx, &cli.Output{Out: &story, Err: write, Format: cli.TextFormat}, demoFlags{listen: "127.0.0.1:0"})
+		ended <- runDemo(ctx, &cli.Output{Out: &story, Err: write, Format: cli.TextFormat}, demoFlags{listen: "127.0.0.1:0", admin: "127.0.0.1:0"})
 	}()
 	said := make([]byte, 1000)
 	n, err := read.Read(said)
@@ -71,6 +75,14 @@ func TestDemoStands(t *testing.T) {
 	var ready struct{ Ready bool }
 	getJSON(t, address+"/readyz", &ready)
 	require.True(t, ready.Ready)
+
+	bootstrap := regexp.MustCompile(`bootstrap server ([0-9.:]+[0-9])`).FindStringSubmatch(string(said[:n]))
+	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap[1]))
+	require.NoError(t, err)
+	defer client.Close()
+	listed, err := kadm.NewClient(client).ListGroups(t.Context())
+	require.NoError(t, err)
+	require.Len(t, listed, len(groups.Groups))
 
 	interrupt()
 	require.NoError(t, <-ended)

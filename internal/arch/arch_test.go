@@ -115,6 +115,7 @@ var layers = map[string]layer{
 	"test/bench/explain": {imports: []string{"*"}, testing: true},
 	"test/bench/idle":    {imports: []string{"*"}, testing: true},
 	"test/bench/events":  {imports: []string{"*"}, testing: true},
+	"test/bench/admin":   {imports: []string{"*"}, testing: true},
 	"test/bench/restart": {imports: []string{"*"}, testing: true},
 }
 

@@ -28,6 +28,8 @@ type Config struct {
 	Racks []string
 	// Properties is added to the configuration of every server and wins over what the package sets itself.
 	Properties map[string]string
+	// JavaOptions come after the options of every server, which have it start soon and stay small, and win over them.
+	JavaOptions []string
 	// Security adds secured listeners beside the plain ones. Nil means none.
 	Security *Security
 }

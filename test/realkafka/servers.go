@@ -148,7 +148,7 @@ func (c *Cluster) run(n *node) error {
 	if err := n.writeConfig(c.properties(n)); err != nil {
 		return err
 	}
-	return n.start(c.java.server(n))
+	return n.start(c.java.server(n, c.config.JavaOptions...))
 }
 
 // waitReady waits until every server that ought to run has started and every broker of them sees all brokers of them.

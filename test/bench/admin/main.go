@@ -1,0 +1,207 @@
+// Command admin measures how long a broker and the sidecar beside it take to
+// answer what dashboards ask of a large cluster, in turn, and how many requests
+// one core of the sidecar answers.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/kraftside/kraftside/test/realkafka"
+)
+
+var (
+	topics     = flag.Int("topics", 5000, "topics of the cluster")
+	partitions = flag.Int("partitions", 50, "partitions of each")
+	groups     = flag.Int("groups", 10_000, "consumer groups")
+	runs       = flag.Int("runs", 300, "how often to ask each")
+	warmUp     = flag.Duration("warm-up", 15*time.Second, "how long to ask each before that")
+)
+
+func main() {
+	flag.Parse()
+	if err := measure(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "admin:", err)
+		os.Exit(1)
+	}
+}
+
+// asDeployed are the options of Kafka's own start script, with room for a
+// cluster of this size.
+var asDeployed = []string{
+	"-Xms2g", "-Xmx2g", "-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
+	"-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
+}
+
+func measure(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "kraftside-admin-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	servers := filepath.Join(dir, "kafka")
+	if err := os.Mkdir(servers, 0o755); err != nil {
+		return err
+	}
+	cluster, err := realkafka.Run(servers, realkafka.Config{Controllers: 1, Brokers: 1, JavaOptions: asDeployed, Properties: map[string]string{
+		// The brokers that only the controller knows send no more heartbeats.
+		"broker.session.timeout.ms":             "3600000",
+		"group.consumer.max.session.timeout.ms": "3600000",
+		"group.consumer.session.timeout.ms":     "3600000",
+	}})
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	if err := populate(ctx, cluster); err != nil {
+		return err
+	}
+	sidecar, err := startSidecar(ctx, dir, cluster)
+	if err != nil {
+		return err
+	}
+	defer sidecar.stop()
+	return compare(cluster.Bootstrap()[0], sidecar)
+}
+
+// questions are what is asked. A sidecar is asked the same as the broker.
+func questions() []kmsg.Request {
+	var some []string
+	for i := range min(1000, *groups) {
+		some = append(some, groupID(i))
+	}
+	all := []kmsg.Request{kmsg.NewPtrMetadataRequest(), kmsg.NewPtrListGroupsRequest(), &kmsg.ConsumerGroupDescribeRequest{Groups: some}}
+	for _, q := range all {
+		q.SetVersion(map[int16]int16{3: 13, 16: 5, 69: 1}[q.Key()])
+	}
+	return all
+}
+
+func compare(broker string, sidecar *sidecar) error {
+	theirs, err := dial(broker)
+	if err != nil {
+		return err
+	}
+	ours, err := dial(sidecar.admin)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions() {
+		for _, c := range []*conn{theirs, ours} {
+			if err := warm(c, q); err != nil {
+				return err
+			}
+		}
+		var times [2][]time.Duration
+		var sizes [2]int
+		for range *runs {
+			for i, c := range []*conn{theirs, ours} {
+				took, size, err := c.ask(q)
+				if err != nil {
+					return err
+				}
+				times[i], sizes[i] = append(times[i], took), size
+			}
+		}
+		name := kmsg.NameForKey(q.Key())
+		fmt.Printf("%-22s broker  %s, %d bytes\n%-22s sidecar %s, %d bytes: median %.1f times, p99 %.1f times as fast\n",
+			name, summary(times[0]), sizes[0], "", summary(times[1]), sizes[1],
+			ratio(times, 50), ratio(times, 99))
+		if err := capacity(ours, q, sidecar.pid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warm asks for a while, until a virtual machine has compiled what it will.
+func warm(c *conn, q kmsg.Request) error {
+	for end := time.Now().Add(*warmUp); time.Now().Before(end); {
+		if _, _, err := c.ask(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func percentile(times []time.Duration, p int) time.Duration {
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[min(len(sorted)-1, len(sorted)*p/100)]
+}
+
+func summary(times []time.Duration) string {
+	return fmt.Sprintf("median %v, p99 %v", percentile(times, 50).Round(10*time.Microsecond), percentile(times, 99).Round(10*time.Microsecond))
+}
+
+func ratio(times [2][]time.Duration, p int) float64 {
+	return float64(percentile(times[0], p)) / float64(percentile(times[1], p))
+}
+
+// capacity asks the sidecar for a few seconds as fast as it answers, and prints
+// how many requests a second of its processor time answers.
+func capacity(c *conn, q kmsg.Request, pid int) error {
+	before, err := processorTime(pid)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); n++ {
+		if _, _, err := c.ask(q); err != nil {
+			return err
+		}
+	}
+	after, err := processorTime(pid)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%-22s one core of the sidecar answers %.0f a second\n", "", float64(n)/(after-before).Seconds())
+	return nil
+}
+
+// sidecar is one that runs as a process of its own.
+type sidecar struct {
+	admin string
+	pid   int
+	stop  func()
+}
+
+func startSidecar(ctx context.Context, dir string, cluster *realkafka.Cluster) (*sidecar, error) {
+	binary := filepath.Join(dir, "kraftside")
+	build := exec.CommandContext(ctx, "go", "build", "-tags", "grpcnotrace", "-o", binary, "github.com/kraftside/kraftside/cmd/sidecar")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, fmt.Errorf("build the sidecar: %w", err)
+	}
+	ports, err := realkafka.FreePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	s := &sidecar{admin: fmt.Sprintf("127.0.0.1:%d", ports[0])}
+	http := fmt.Sprintf("127.0.0.1:%d", ports[1])
+	cmd := exec.CommandContext(ctx, binary, "run", "--kafka.bootstrap", strings.Join(cluster.Bootstrap(), ","),
+		"--metadata.controllers", strings.Join(cluster.ControllerBootstrap(), ","), "--http.listen", http, "--admin.listen", s.admin,
+		"--admin.max-staleness", "1m", "--groups.max-bytes-per-second", "0", "--store.dir", filepath.Join(dir, "store"), "--log.level", "warn")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s.pid = cmd.Process.Pid
+	s.stop = func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait() // it was told to end
+	}
+	if err := awaitReady(ctx, http); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}

@@ -3,19 +3,26 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/aws"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"github.com/kraftside/kraftside/internal/config"
@@ -37,9 +44,11 @@ func TestAdminAccess(t *testing.T) {
 	free, err := realkafka.FreePorts(5)
 	require.NoError(t, err)
 	s.first = free[0]
+	users := filepath.Join(t.TempDir(), "users")
+	require.NoError(t, os.WriteFile(users, []byte("alice:alice-password\n"), 0o600))
 	s.asked = s.sidecar("admin", t.TempDir(), func(c *config.Config) {
 		c.Admin.Listen, c.Admin.PortPerBroker, c.Admin.MaxStaleness = "127.0.0.1:0", s.first, patience
-		c.Admin.SASL.Mechanisms = []string{"SCRAM-SHA-256"}
+		c.Admin.SASL.Mechanisms, c.Admin.SASL.UsersFile = []string{"SCRAM-SHA-256", "PLAIN"}, users
 		c.Groups.Scope = config.ScopeAll
 	})
 	s.create(t, "orders", []int32{1}, []int32{1})
@@ -47,13 +56,13 @@ func TestAdminAccess(t *testing.T) {
 	s.create(t, "moving", []int32{1})
 	s.groups = append(s.groups, s.consumers("consumer", []string{"orders", "returns"}), s.shares("share", []string{"orders"}), s.classic("classic", "orders"))
 	s.groups[0].commit(t, "orders", "returns")
-	s.commit(t, "simple", "orders")
+	s.commit(t, "simple", "of simple", "orders")
 	s.alterConfig(t, kmsg.ConfigResourceTypeTopic, "orders", map[string]string{"retention.ms": "86400000"})
 	eventually(t, "coordinators of transactions are there", func() error {
 		return s.admin.FindTxnCoordinators(within(t), "transactions").Error()
 	})
-	users := []string{"alice", "bob"}
-	for _, user := range users {
+	names := []string{"alice", "bob"}
+	for _, user := range names {
 		r, err := s.admin.AlterUserSCRAMs(within(t), nil, []kadm.UpsertSCRAM{{User: user, Mechanism: kadm.ScramSha256, Iterations: 4096, Password: user + "-password"}})
 		require.NoError(t, err)
 		require.NoError(t, r.Error())
@@ -61,12 +70,38 @@ func TestAdminAccess(t *testing.T) {
 	for _, grant := range adminGrants() {
 		grant.apply(t, s.admin)
 		s.settle(t)
-		for _, user := range users {
+		for _, user := range names {
 			s.compareUser(t, grant.name, user)
 		}
 		grant.revoke(t, s.admin)
 	}
+	s.compareRefused(t)
 	s.report(t, "access")
+}
+
+// compareRefused compares what somebody is told who has a wrong password, another
+// mechanism, no login, or who may not see a topic.
+func (s *adminStage) compareRefused(t *testing.T) {
+	broker, sidecar := s.SecuredBootstrap()[0], net.JoinHostPort("127.0.0.1", strconv.Itoa(s.first+int(s.BrokerIDs()[0])))
+	for name, login := range map[string]kgo.Opt{
+		"a wrong password":        kgo.SASL(scram.Auth{User: "alice", Pass: "wrong"}.AsSha256Mechanism()),
+		"nobody":                  kgo.SASL(scram.Auth{User: "nobody", Pass: "wrong"}.AsSha256Mechanism()),
+		"a wrong password, plain": kgo.SASL(plain.Auth{User: "alice", Pass: "wrong"}.AsMechanism()),
+		"another mechanism":       kgo.SASL(aws.Auth{AccessKey: "key", SecretKey: "secret"}.AsManagedStreamingIAMMechanism()),
+		"no login":                kgo.ClientID("nobody"),
+		"a hidden topic":          kgo.SASL(scram.Auth{User: "alice", Pass: "alice-password"}.AsSha256Mechanism()),
+	} {
+		ask := func(address string) string {
+			client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RetryTimeout(2*time.Second), login)
+			require.NoError(t, err)
+			defer client.Close()
+			topics, err := kadm.NewClient(client).ListTopics(within(t), "orders")
+			return loopback.ReplaceAllString(fmt.Sprint(cmp.Or(err, topics["orders"].Err)), "HOST")
+		}
+		want := ask(broker)
+		t.Logf("%s: %s", name, want)
+		require.Equal(t, want, ask(sidecar), name)
+	}
 }
 
 // grant is a few access control entries.

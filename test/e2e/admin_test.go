@@ -20,6 +20,7 @@ import (
 	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/internal/config"
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/test/jvm"
 	"github.com/kraftside/kraftside/test/realkafka"
 )
 
@@ -29,7 +30,7 @@ import (
 // change.
 func TestAdmin(t *testing.T) {
 	for _, version := range versions(t) {
-		if version == versions(t)[0] || version == "4.1.2" {
+		if version == jvm.Newest || version == "4.1.2" {
 			t.Run(version, func(t *testing.T) { adminAnswers(t, version) })
 		}
 	}
@@ -46,14 +47,34 @@ type adminStage struct {
 	away   int32 // a broker that does not run, 0 for none
 }
 
+// newAdminStage starts a cluster that everybody may ask anything.
+func newAdminStage(t *testing.T, version string) *adminStage {
+	return &adminStage{
+		comparison: newComparison(), topics: map[string]kafka.TopicID{},
+		world: newWorld(t, realkafka.Config{Version: version, Controllers: 1, Properties: map[string]string{
+			"authorizer.class.name":            "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+			"auto.create.topics.enable":        "false",
+			"super.users":                      "User:ANONYMOUS",
+			"group.initial.rebalance.delay.ms": "0",
+		}}),
+	}
+}
+
 func adminAnswers(t *testing.T, version string) {
-	s := &adminStage{comparison: newComparison(), topics: map[string]kafka.TopicID{}}
-	s.world = newWorld(t, realkafka.Config{Version: version, Controllers: 1, Properties: map[string]string{
-		"authorizer.class.name":            "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-		"auto.create.topics.enable":        "false",
-		"super.users":                      "User:ANONYMOUS",
-		"group.initial.rebalance.delay.ms": "0",
-	}})
+	s := newAdminStage(t, version)
+	s.answerForAll(t)
+	s.populate(t)
+	s.alterConfig(t, kmsg.ConfigResourceTypeBroker, "1", map[string]string{"log.flush.interval.messages": "10000"})
+	s.compareAll(t, "at first")
+	for _, change := range adminChanges {
+		change.make(s, t)
+		s.compareAll(t, change.name)
+	}
+	s.report(t, "answers")
+}
+
+// answerForAll starts the sidecar that is asked, with a port for each broker.
+func (s *adminStage) answerForAll(t *testing.T) {
 	free, err := realkafka.FreePorts(10)
 	require.NoError(t, err)
 	s.first = free[0]
@@ -61,13 +82,6 @@ func adminAnswers(t *testing.T, version string) {
 		c.Admin.Listen, c.Admin.PortPerBroker, c.Admin.MaxStaleness = "127.0.0.1:0", s.first, patience
 		c.Groups.Scope = config.ScopeAll
 	})
-	s.populate(t)
-	s.compareAll(t, "at first")
-	for _, change := range adminChanges {
-		change.make(s, t)
-		s.compareAll(t, change.name)
-	}
-	s.report(t, "answers")
 }
 
 // populate makes a bit of everything.
@@ -77,7 +91,6 @@ func (s *adminStage) populate(t *testing.T) {
 	s.create(t, "in", []int32{1, 2}, []int32{2, 3})
 	s.create(t, "out", []int32{1}, []int32{2})
 	s.alterConfig(t, kmsg.ConfigResourceTypeTopic, "orders", map[string]string{"retention.ms": "86400000", "cleanup.policy": "compact,delete"})
-	s.alterConfig(t, kmsg.ConfigResourceTypeBroker, "1", map[string]string{"log.flush.interval.messages": "10000"})
 	s.alterConfig(t, kmsg.ConfigResourceTypeBroker, "", map[string]string{"log.flush.interval.messages": "12000", "num.io.threads": "3"})
 	s.alterConfig(t, kmsg.ConfigResourceTypeClientMetrics, "subscription", map[string]string{"interval.ms": "60000", "metrics": "org.apache"})
 	s.access(t)
@@ -141,7 +154,11 @@ func (s *adminStage) members(t *testing.T) {
 	)
 	s.groups[0].commit(t, "orders", "returns")
 	s.groups[5].commit(t, "orders")
-	s.commit(t, "simple", "orders", "returns")
+	s.commit(t, "simple", "of simple", "orders", "returns")
+	s.commit(t, "plain", "", "orders")
+	pending := &transactions{client: s.client, id: "pending", group: "simple", topic: s.topicID("orders")}
+	pending.begin(t)
+	pending.open(t)
 	gone := s.classic("left", "orders")
 	gone.commit(t, "orders")
 	gone.end()
@@ -155,10 +172,10 @@ func (w *world) classic(id string, topics ...string) *group {
 }
 
 // commit commits offsets of a group that has no members.
-func (s *adminStage) commit(t *testing.T, id string, topics ...string) {
+func (s *adminStage) commit(t *testing.T, id, metadata string, topics ...string) {
 	offsets := kadm.Offsets{}
 	for _, topic := range topics {
-		offsets.Add(kadm.Offset{Topic: topic, Partition: 0, At: 5, LeaderEpoch: 0, Metadata: "of " + id})
+		offsets.Add(kadm.Offset{Topic: topic, Partition: 0, At: 5, LeaderEpoch: 0, Metadata: metadata})
 	}
 	require.NoError(t, s.admin.CommitAllOffsets(within(t), id, offsets))
 }
@@ -181,7 +198,7 @@ func (g *group) commit(t *testing.T, topics ...string) {
 }
 
 func (s *adminStage) groupIDs() []string {
-	return []string{"consumer", "expression", "share", "streams", "classic", "left", "simple", "absent"}
+	return []string{"consumer", "expression", "share", "streams", "classic", "left", "simple", "plain", "absent"}
 }
 
 func (s *adminStage) topicID(name string) kafka.TopicID {

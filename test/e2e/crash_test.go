@@ -362,8 +362,14 @@ func (c *cast) transactions(t *testing.T) *transactions {
 	topic, ok := c.all.View().Image.Topics().ByName("orders")
 	require.True(t, ok)
 	x := &transactions{client: c.client, id: "unrest", group: idIn(2, "transactional"), topic: topic.ID()}
+	x.begin(t)
+	return x
+}
+
+// begin makes the producer.
+func (x *transactions) begin(t *testing.T) {
 	req := kmsg.NewPtrInitProducerIDRequest()
-	req.TransactionalID, req.TransactionTimeoutMillis = &x.id, 60_000
+	req.TransactionalID, req.TransactionTimeoutMillis = &x.id, int32((5 * patience).Milliseconds())
 	eventually(t, "there is a producer", func() error {
 		resp, err := req.RequestWith(within(t), x.client)
 		if err == nil {
@@ -371,7 +377,6 @@ func (c *cast) transactions(t *testing.T) *transactions {
 		}
 		return err
 	})
-	return x
 }
 
 // open begins a transaction with two pending offsets.

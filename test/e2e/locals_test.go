@@ -20,7 +20,7 @@ import (
 
 // locals starts a sidecar of scope local beside each broker. They find each
 // other on loopback addresses that end in the broker's id.
-func (w *world) locals(t *testing.T) map[int32]*beside {
+func (w *world) locals(t *testing.T, options ...func(id int32, c *config.Config)) map[int32]*beside {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	free := port(l.Addr().String())
@@ -31,6 +31,9 @@ func (w *world) locals(t *testing.T) map[int32]*beside {
 			c.NodeID, c.Groups.Scope = kafka.NodeID(id), config.ScopeLocal
 			c.Peers.Address = "127.0.0.{id}"
 			c.HTTP.Listen = fmt.Sprintf("127.0.0.%d:%d", id, free)
+			for _, o := range options {
+				o(id, c)
+			}
 		})
 	}
 	for _, b := range all {

@@ -78,15 +78,16 @@ type topicMetadata struct {
 
 // all is a response with all topics that the client may see.
 func (m *topicMetadata) all(r *kmsg.MetadataResponse) kmsg.Response {
-	s := &streamedMetadata{MetadataResponse: r}
 	var visible []image.Topic
+	partitions := 0
 	for t := range m.c.view.Image.Topics().All() {
 		if m.c.may(opDescribe, topicResource, t.Name()) {
 			visible = append(visible, t)
-			s.partitions += t.NumPartitions()
+			partitions += t.NumPartitions()
 		}
 	}
-	s.count = len(visible)
+	s := streamedMetadata(r)
+	s.count, s.bytes = len(visible), partitions*partitionBytes
 	if !m.operations && !m.stale && s.count == m.c.view.Image.Topics().NumTopics() {
 		if k := m.c.keptTopics(); k != nil {
 			s.encoded = k.encoded
@@ -94,19 +95,38 @@ func (m *topicMetadata) all(r *kmsg.MetadataResponse) kmsg.Response {
 		}
 		s.keep = m.c.keepTopics
 	}
-	s.topics = func(yield func(*kmsg.MetadataResponseTopic) bool) {
-		var room []kmsg.MetadataResponseTopicPartition
-		ids := pieces[int32]{free: make([]int32, maxPiece)}
+	s.elements = func(yield func(kmsg.Response) bool) {
+		one := &kmsg.MetadataResponse{Version: m.c.version, Topics: make([]kmsg.MetadataResponseTopic, 1)}
+		ids := nodeIDs{free: make([]int32, maxPiece)}
 		for _, t := range visible {
 			m.c.ids = ids // of the topic before
-			one := m.topic(t, room[:0])
-			room = one.Partitions
-			if !yield(&one) {
+			one.Topics[0] = m.topic(t, one.Topics[0].Partitions[:0])
+			if !yield(one) {
 				return
 			}
 		}
 	}
 	return s
+}
+
+// partitionBytes is about what a partition with three replicas takes.
+const partitionBytes = 48
+
+// streamedMetadata is a response whose topics are to come. Behind them are
+// authorized operations in v8 to v10, an error code from v13 on, and tagged fields
+// from v9 on.
+func streamedMetadata(r *kmsg.MetadataResponse) *streamed {
+	after := 0
+	if r.Version >= 8 && r.Version <= 10 {
+		after += 4
+	}
+	if r.Version >= 13 {
+		after += 2
+	}
+	if r.Version >= 9 {
+		after++
+	}
+	return stream(r, &kmsg.MetadataResponse{Version: r.Version}, after)
 }
 
 // requested is what is said of a topic that the request names.
@@ -167,7 +187,7 @@ func (c *call) partitionMetadata(number int32, p *image.Partition) kmsg.Metadata
 	if c.version == 0 {
 		r.Replicas, r.ISR = c.alive(p.Replicas), c.alive(p.Isr)
 	} else {
-		r.Replicas, r.ISR = c.nodeIDs(p.Replicas), c.nodeIDs(p.Isr)
+		r.Replicas, r.ISR = c.ids.of(p.Replicas), c.ids.of(p.Isr)
 	}
 	switch {
 	case c.registered(p.Leader) == nil:

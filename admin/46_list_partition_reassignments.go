@@ -47,8 +47,8 @@ func (c *call) appendReassignments(list []kmsg.ListPartitionReassignmentsRespons
 	add := func(number int32, p *image.Partition) {
 		if len(p.AddingReplicas)+len(p.RemovingReplicas) > 0 {
 			r.Partitions = append(r.Partitions, kmsg.ListPartitionReassignmentsResponseTopicPartition{
-				Partition: number, Replicas: c.nodeIDs(p.Replicas),
-				AddingReplicas: c.nodeIDs(p.AddingReplicas), RemovingReplicas: c.nodeIDs(p.RemovingReplicas),
+				Partition: number, Replicas: c.ids.of(p.Replicas),
+				AddingReplicas: c.ids.of(p.AddingReplicas), RemovingReplicas: c.ids.of(p.RemovingReplicas),
 			})
 		}
 	}

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kraftside/kraftside/groups"
@@ -17,18 +19,28 @@ const defaultConsumerAssignor = "uniform"
 //   - v1 tells members of the classic protocol apart.
 //   - Who may not describe one of the topics that members subscribe to is told
 //     nothing of the group.
-func (c *call) consumerGroupDescribe(q *kmsg.ConsumerGroupDescribeRequest) *kmsg.ConsumerGroupDescribeResponse {
+func (c *call) consumerGroupDescribe(q *kmsg.ConsumerGroupDescribeRequest) kmsg.Response {
 	r := reply[*kmsg.ConsumerGroupDescribeResponse](q)
-	r.Groups = make([]kmsg.ConsumerGroupDescribeResponseGroup, len(q.Groups))
-	for i, id := range q.Groups {
-		c.consumerGroup(&r.Groups[i], id, q.IncludeAuthorizedOperations)
+	s := stream(r, r, 1) // tagged fields follow
+	s.count, s.bytes = len(q.Groups), len(q.Groups)*groupBytes
+	s.elements = func(yield func(kmsg.Response) bool) {
+		one := &kmsg.ConsumerGroupDescribeResponse{Version: c.version, Groups: make([]kmsg.ConsumerGroupDescribeResponseGroup, 1)}
+		for _, id := range q.Groups {
+			c.consumerGroup(&one.Groups[0], id, q.IncludeAuthorizedOperations)
+			if !yield(one) {
+				return
+			}
+		}
 	}
-	return r
+	return s
 }
 
-// consumerGroup fills r.
+// groupBytes is about what a group with a member takes.
+const groupBytes = 150
+
+// consumerGroup fills r, and uses its memory again.
 func (c *call) consumerGroup(r *kmsg.ConsumerGroupDescribeResponseGroup, id string, operations bool) {
-	r.Group, r.AuthorizedOperations = id, notRequested
+	*r = kmsg.ConsumerGroupDescribeResponseGroup{Group: id, AuthorizedOperations: notRequested, Members: r.Members[:0]}
 	g, code := c.findNamed(id)
 	switch {
 	case code != codeNone:
@@ -47,7 +59,7 @@ func (c *call) consumerGroup(r *kmsg.ConsumerGroupDescribeResponseGroup, id stri
 		r.AssignorName = defaultConsumerAssignor
 	}
 	r.AuthorizedOperations = c.authorized(operations, groupResource, id)
-	r.Members = c.members.take(len(g.Members))[:len(g.Members)]
+	r.Members = slices.Grow(r.Members, len(g.Members))[:len(g.Members)]
 	for i, m := range g.Members {
 		c.consumerMember(&r.Members[i], m)
 	}
@@ -56,12 +68,13 @@ func (c *call) consumerGroup(r *kmsg.ConsumerGroupDescribeResponseGroup, id stri
 // hiddenTopics is what a group says some of whose topics may not be described.
 const hiddenTopics = "The group has described topic(s) that the client is not authorized to describe."
 
-// consumerMember fills r.
+// consumerMember fills r, and uses its memory again.
 func (c *call) consumerMember(r *kmsg.ConsumerGroupDescribeResponseGroupMember, m *groups.Member) {
 	r.MemberID, r.InstanceID, r.RackID = m.ID, optional(m.InstanceID), optional(m.RackID)
 	r.MemberEpoch, r.ClientID, r.ClientHost = m.Epoch, m.ClientID, m.ClientHost
 	r.SubscribedTopics, r.SubscribedTopicRegex = m.SubscribedTopics, &m.SubscribedRegex
-	r.Assignment, r.TargetAssignment = c.assignment(m.Assigned), c.assignment(m.Target)
+	r.Assignment.TopicPartitions = c.appendAssignment(r.Assignment.TopicPartitions[:0], m.Assigned)
+	r.TargetAssignment.TopicPartitions = c.appendAssignment(r.TargetAssignment.TopicPartitions[:0], m.Target)
 	r.MemberType = -1
 	if c.version >= 1 {
 		r.MemberType = 1

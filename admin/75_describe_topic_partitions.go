@@ -106,8 +106,8 @@ func (c *call) describedTopic(name string, first, most int32) (r kmsg.DescribeTo
 func (c *call) describedPartition(number int32, p *image.Partition) kmsg.DescribeTopicPartitionsResponseTopicPartition {
 	r := kmsg.DescribeTopicPartitionsResponseTopicPartition{
 		Partition: number, LeaderID: int32(p.Leader), LeaderEpoch: int32(p.LeaderEpoch),
-		Replicas: c.nodeIDs(p.Replicas), ISR: c.nodeIDs(p.Isr), OfflineReplicas: c.offlineReplicas(p),
-		EligibleLeaderReplicas: c.nodeIDs(p.Elr), LastKnownELR: c.nodeIDs(p.LastKnownElr),
+		Replicas: c.ids.of(p.Replicas), ISR: c.ids.of(p.Isr), OfflineReplicas: c.offlineReplicas(p),
+		EligibleLeaderReplicas: c.ids.of(p.Elr), LastKnownELR: c.ids.of(p.LastKnownElr),
 	}
 	if c.registered(p.Leader) == nil {
 		r.LeaderID = int32(kafka.NoNode) // which is no error here

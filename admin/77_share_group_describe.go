@@ -51,7 +51,7 @@ func (c *call) shareMember(m *groups.Member) kmsg.ShareGroupDescribeResponseGrou
 		MemberID: m.ID, RackID: optional(m.RackID), MemberEpoch: m.Epoch,
 		ClientID: m.ClientID, ClientHost: m.ClientHost, SubscribedTopicNames: m.SubscribedTopics,
 	}
-	for _, p := range c.assignment(m.Assigned).TopicPartitions {
+	for _, p := range c.appendAssignment(nil, m.Assigned) {
 		r.Assignment.TopicPartitions = append(r.Assignment.TopicPartitions,
 			kmsg.ShareGroupDescribeResponseGroupMemberAssignmentTopicPartition{TopicID: p.TopicID, Topic: p.Topic, Partitions: p.Partitions})
 	}

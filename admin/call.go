@@ -5,8 +5,6 @@ import (
 	"net"
 	"slices"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/pipeline"
@@ -24,13 +22,10 @@ type call struct {
 	// local is where the client has connected to, remote where it is.
 	local, remote net.Addr
 	session       *session
-	entries       *aclIndex // nil until they are needed
-	// Memory of the response.
-	ids         pieces[int32]
-	members     pieces[kmsg.ConsumerGroupDescribeResponseGroupMember]
-	assignments pieces[kmsg.AssignmentTopicPartition]
-	brokers     *brokerTable // nil until it is needed
-	named       struct {     // the topic that was looked for last
+	entries       *aclIndex    // nil until they are needed
+	ids           nodeIDs      // of the response
+	brokers       *brokerTable // nil until it is needed
+	named         struct {     // the topic that was looked for last
 		id   kafka.TopicID
 		name string
 	}

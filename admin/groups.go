@@ -69,17 +69,15 @@ func optional(s string) *string {
 	return new(s) // s itself would take memory in any case
 }
 
-// assignment names the topics of partitions. A topic that was deleted is left
-// out.
-func (c *call) assignment(list []groups.TopicPartitions) (a kmsg.Assignment) {
-	a.TopicPartitions = c.assignments.take(len(list))
+// appendAssignment adds partitions with the names of their topics. A topic that
+// was deleted is left out.
+func (c *call) appendAssignment(to []kmsg.AssignmentTopicPartition, list []groups.TopicPartitions) []kmsg.AssignmentTopicPartition {
 	for i := range list {
 		if name, ok := c.topicName(list[i].TopicID); ok {
-			a.TopicPartitions = append(a.TopicPartitions,
-				kmsg.AssignmentTopicPartition{TopicID: list[i].TopicID, Topic: name, Partitions: list[i].Partitions})
+			to = append(to, kmsg.AssignmentTopicPartition{TopicID: list[i].TopicID, Topic: name, Partitions: list[i].Partitions})
 		}
 	}
-	return a
+	return to
 }
 
 // topicName looks for a topic. The members of a group read the same ones, one

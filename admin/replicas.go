@@ -7,11 +7,26 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 )
 
-// nodeIDs copies a list.
-func (c *call) nodeIDs(list []kafka.NodeID) []int32 {
-	out := c.ids.take(len(list))
-	for _, id := range list {
-		out = append(out, int32(id))
+// nodeIDs makes the lists of node ids of one response, many of them in one piece
+// of memory: a cluster has hundreds of thousands.
+type nodeIDs struct {
+	free []int32
+	last int // how large the last piece was
+}
+
+// maxPiece is how many ids a piece of memory is for at most.
+const maxPiece = 4096
+
+// of copies a list.
+func (n *nodeIDs) of(list []kafka.NodeID) []int32 {
+	if len(n.free) < len(list) {
+		n.last = max(len(list), min(2*n.last, maxPiece))
+		n.free = make([]int32, n.last)
+	}
+	out := n.free[:len(list):len(list)]
+	n.free = n.free[len(list):]
+	for i, id := range list {
+		out[i] = int32(id)
 	}
 	return out
 }

@@ -27,13 +27,15 @@ func TestStreamedMetadata(t *testing.T) {
 					Partitions: []kmsg.MetadataResponseTopicPartition{{Partition: int32(i), Leader: 2, LeaderEpoch: 4, Replicas: []int32{1, 2}, ISR: []int32{2}}},
 				})
 			}
-			s := &streamedMetadata{MetadataResponse: &head, count: n, topics: func(yield func(*kmsg.MetadataResponseTopic) bool) {
+			s := streamedMetadata(&head)
+			s.count = n
+			s.elements = func(yield func(kmsg.Response) bool) {
 				for i := range whole.Topics {
-					if !yield(&whole.Topics[i]) {
+					if !yield(&kmsg.MetadataResponse{Version: version, Topics: whole.Topics[i : i+1]}) {
 						return
 					}
 				}
-			}}
+			}
 			want := whole.AppendTo([]byte("before"))
 			require.True(t, slices.Equal(want, s.AppendTo([]byte("before"))), "version %d, %d topics", version, n)
 		}

@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -141,13 +143,7 @@ func (o *committed) of(topic string, number int32) (r kmsg.OffsetFetchResponseGr
 }
 
 func compareOffset(o *groups.CommittedOffset, topic string, number int32) int {
-	if o.Topic != topic {
-		if o.Topic < topic {
-			return -1
-		}
-		return 1
-	}
-	return int(o.Partition) - int(number)
+	return cmp.Or(strings.Compare(o.Topic, topic), cmp.Compare(o.Partition, number))
 }
 
 func (c *call) topicOffsets(q *kmsg.OffsetFetchRequestGroupTopic, all *committed) kmsg.OffsetFetchResponseGroupTopic {

@@ -36,7 +36,7 @@ func (c *call) classicGroup(id string, operations bool) kmsg.DescribeGroupsRespo
 	case g == nil || g.Type != groups.Classic:
 		r.State = dead
 		if c.version >= 6 {
-			r.ErrorCode, r.ErrorMessage = codeGroupIDNotFound, notFound(id, g, "classic")
+			r.ErrorCode, r.ErrorMessage = codeGroupIDNotFound, notFound(id, g, groups.Classic)
 		}
 		r.AuthorizedOperations = c.authorized(operations && c.version < 6, groupResource, id)
 		return r

@@ -35,9 +35,13 @@ func (c *call) describeResource(q *kmsg.DescribeConfigsRequestResource, all *kms
 		return r
 	}
 	for _, e := range c.configsOf(q) {
-		if q.ConfigNames == nil || slices.Contains(q.ConfigNames, e.Name) {
-			r.Configs = append(r.Configs, c.finish(e, all))
+		if q.ConfigNames != nil && !slices.Contains(q.ConfigNames, e.Name) {
+			continue
 		}
+		if !all.IncludeSynonyms {
+			e.ConfigSynonyms = nil
+		}
+		r.Configs = append(r.Configs, e)
 	}
 	return r
 }
@@ -207,12 +211,4 @@ func sourceOf(of image.ConfigResource) kmsg.ConfigSource {
 		return kmsg.ConfigSourceClientMetricsConfig
 	}
 	return kmsg.ConfigSourceGroupConfig
-}
-
-// finish leaves out of an entry what is not asked for.
-func (c *call) finish(e kmsg.DescribeConfigsResponseResourceConfig, q *kmsg.DescribeConfigsRequest) kmsg.DescribeConfigsResponseResourceConfig {
-	if !q.IncludeSynonyms {
-		e.ConfigSynonyms = nil
-	}
-	return e
 }

@@ -41,16 +41,9 @@ const groupBytes = 150
 // consumerGroup fills r, and uses its memory again.
 func (c *call) consumerGroup(r *kmsg.ConsumerGroupDescribeResponseGroup, id string, operations bool) {
 	*r = kmsg.ConsumerGroupDescribeResponseGroup{Group: id, AuthorizedOperations: notRequested, Members: r.Members[:0]}
-	g, code := c.findNamed(id)
-	switch {
-	case code != codeNone:
-		r.ErrorCode = code
-		return
-	case g == nil || g.Type != groups.Consumer:
-		r.ErrorCode, r.ErrorMessage = codeGroupIDNotFound, notFound(id, g, "consumer")
-		return
-	case !c.mayDescribeTopics(g):
-		r.ErrorCode, r.ErrorMessage = codeTopicAuthorizationFailed, new(hiddenTopics)
+	g, code, why := c.findOfType(id, groups.Consumer)
+	if code != codeNone {
+		r.ErrorCode, r.ErrorMessage = code, why
 		return
 	}
 	r.State, r.Epoch, r.AssignmentEpoch = string(g.State), g.Epoch, g.AssignmentEpoch
@@ -64,9 +57,6 @@ func (c *call) consumerGroup(r *kmsg.ConsumerGroupDescribeResponseGroup, id stri
 		c.consumerMember(&r.Members[i], m)
 	}
 }
-
-// hiddenTopics is what a group says some of whose topics may not be described.
-const hiddenTopics = "The group has described topic(s) that the client is not authorized to describe."
 
 // consumerMember fills r, and uses its memory again.
 func (c *call) consumerMember(r *kmsg.ConsumerGroupDescribeResponseGroupMember, m *groups.Member) {

@@ -22,19 +22,12 @@ func (c *call) shareGroupDescribe(q *kmsg.ShareGroupDescribeRequest) *kmsg.Share
 
 func (c *call) shareGroup(id string, operations bool) kmsg.ShareGroupDescribeResponseGroup {
 	r := kmsg.ShareGroupDescribeResponseGroup{GroupID: id, AuthorizedOperations: notRequested}
-	g, code := c.findNamed(id)
-	switch {
-	case code != codeNone:
-		r.ErrorCode = code
-		if code != codeInvalidGroupID && code != codeGroupAuthorizationFailed {
+	g, code, why := c.findOfType(id, groups.Share)
+	if code != codeNone {
+		r.ErrorCode, r.ErrorMessage = code, why
+		if why == nil && code != codeInvalidGroupID && code != codeGroupAuthorizationFailed {
 			r.ErrorMessage = errorMessage(code)
 		}
-		return r
-	case g == nil || g.Type != groups.Share:
-		r.ErrorCode, r.ErrorMessage = codeGroupIDNotFound, notFound(id, g, "share")
-		return r
-	case !c.mayDescribeTopics(g):
-		r.ErrorCode, r.ErrorMessage = codeTopicAuthorizationFailed, new(hiddenTopics)
 		return r
 	}
 	r.GroupState, r.GroupEpoch, r.AssignmentEpoch = string(g.State), g.Epoch, g.AssignmentEpoch

@@ -29,20 +29,10 @@ func (c *call) streamsGroupDescribe(q *kmsg.StreamsGroupDescribeRequest) *kmsg.S
 func (c *call) streamsGroup(id string, operations, descriptions bool) kmsg.StreamsGroupDescribeResponseGroup {
 	r := kmsg.NewStreamsGroupDescribeResponseGroup()
 	r.Group, r.AuthorizedOperations = id, notRequested
-	g, code := c.findNamed(id)
-	switch {
-	case code != codeNone:
-		r.ErrorCode = code
+	g, code, why := c.findOfType(id, groups.Streams)
+	if code != codeNone {
+		r.ErrorCode, r.ErrorMessage = code, why
 		return r
-	case g == nil || g.Type != groups.Streams:
-		r.ErrorCode, r.ErrorMessage = codeGroupIDNotFound, notFound(id, g, "streams")
-		return r
-	}
-	for _, topic := range g.SubscribedTopics {
-		if !c.may(opDescribe, topicResource, topic) {
-			r.ErrorCode, r.ErrorMessage = codeTopicAuthorizationFailed, new(hiddenTopics)
-			return r
-		}
 	}
 	r.State, r.Epoch, r.AssignmentEpoch = string(g.State), g.Epoch, g.AssignmentEpoch
 	r.AuthorizedOperations = c.authorized(operations, groupResource, id)

@@ -97,9 +97,9 @@ func (c *call) may(op, kind int8, name string) bool {
 	}
 	if c.entries == nil {
 		c.entries = c.entriesOf(c.view.Image.Acls())
+		c.who = asking{principal: c.session.principal, host: hostOf(c.remote)}
 	}
-	who := asking{principal: c.session.principal, host: hostOf(c.remote)}
-	return c.o.Authorizer.allows(c.entries, who, op, kind, name)
+	return c.o.Authorizer.allows(c.entries, c.who, op, kind, name)
 }
 
 func hostOf(a net.Addr) string {

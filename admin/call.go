@@ -22,7 +22,8 @@ type call struct {
 	// local is where the client has connected to, remote where it is.
 	local, remote net.Addr
 	session       *session
-	entries       *aclIndex    // nil until they are needed
+	entries       *aclIndex // nil until they are needed, as who is empty
+	who           asking
 	ids           nodeIDs      // of the response
 	brokers       *brokerTable // nil until it is needed
 	named         struct {     // the topic that was looked for last

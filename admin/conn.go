@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 )
 
 // conn is one connection. Its requests are answered one after the other, as a
@@ -118,7 +119,7 @@ func (c *conn) dispatch(ctx context.Context, h header, body []byte) error {
 		return err
 	}
 	if c.session.failed {
-		sleep(ctx, failurePause)
+		_ = pause.For(ctx, failurePause) // the connection ends either way
 		return fmt.Errorf("%w: %v", errLoginFailed, h)
 	}
 	return nil

@@ -33,6 +33,25 @@ func (c *call) findNamed(id string) (g *pipeline.Group, code int16) {
 	return g, code
 }
 
+// findOfType is findNamed of a group that has to be of a type, and whose topics
+// have to be such as the client may describe: else it is told nothing of the group.
+// why is Kafka's message, nil where the code says it all.
+func (c *call) findOfType(id string, t groups.Type) (g *pipeline.Group, code int16, why *string) {
+	g, code = c.findNamed(id)
+	switch {
+	case code != codeNone:
+		return nil, code, nil
+	case g == nil || g.Type != t:
+		return nil, codeGroupIDNotFound, notFound(id, g, t)
+	case !c.mayDescribeTopics(g):
+		return nil, codeTopicAuthorizationFailed, new(hiddenTopics)
+	}
+	return g, codeNone, nil
+}
+
+// hiddenTopics is what a group says some of whose topics may not be described.
+const hiddenTopics = "The group has described topic(s) that the client is not authorized to describe."
+
 // answersFor says with a code whether the connection answers for the partition
 // that a group id belongs to, and whether all of it is here.
 func (c *call) answersFor(id string) (code int16) {
@@ -55,11 +74,11 @@ func (c *call) answersFor(id string) (code int16) {
 
 // notFound is what Kafka says of a group that is not there, or not of the type
 // that is asked for.
-func notFound(id string, g *pipeline.Group, kind string) *string {
+func notFound(id string, g *pipeline.Group, t groups.Type) *string {
 	if g == nil {
 		return new(fmt.Sprintf("Group %s not found.", id))
 	}
-	return new(fmt.Sprintf("Group %s is not a %s group.", id, kind))
+	return new(fmt.Sprintf("Group %s is not a %s group.", id, t))
 }
 
 func optional(s string) *string {
@@ -94,17 +113,27 @@ func (c *call) topicName(id kafka.TopicID) (name string, ok bool) {
 	return c.named.name, true
 }
 
-// mayDescribeTopics says whether all topics that members subscribe to may be
-// described; else a group is not described at all.
+// mayDescribeTopics says whether all topics that a group subscribes to may be
+// described: those of a streams group, and those that members of another name.
 func (c *call) mayDescribeTopics(g *pipeline.Group) bool {
 	if !c.door.closed() {
 		return true
 	}
+	if g.Type == groups.Streams {
+		return c.mayDescribeAll(g.SubscribedTopics)
+	}
 	for _, m := range g.Members {
-		for _, topic := range m.SubscribedTopics {
-			if !c.may(opDescribe, topicResource, topic) {
-				return false
-			}
+		if !c.mayDescribeAll(m.SubscribedTopics) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *call) mayDescribeAll(topics []string) bool {
+	for _, topic := range topics {
+		if !c.may(opDescribe, topicResource, topic) {
+			return false
 		}
 	}
 	return true

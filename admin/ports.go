@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 )
 
 // ports are those that stand for a broker each.
@@ -68,7 +69,7 @@ func (s *Server) listenForBrokers(ctx context.Context, near net.Addr) {
 				s.o.Log.Warn("admin endpoint: a broker has no port of its own", "broker", b.ID, "error", err, "again.in", lookForBrokers)
 			}
 		}
-		if !sleep(ctx, lookForBrokers) {
+		if pause.For(ctx, lookForBrokers) != nil {
 			return
 		}
 	}

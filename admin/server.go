@@ -15,6 +15,7 @@ import (
 	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/pipeline"
 )
 
@@ -168,7 +169,7 @@ func (s *Server) accept(ctx context.Context, l net.Listener, broker kafka.NodeID
 			return err
 		case err != nil: // too many open files, say
 			s.o.Log.Warn("admin endpoint", "error", err)
-			if !sleep(ctx, acceptPause) {
+			if pause.For(ctx, acceptPause) != nil {
 				return nil
 			}
 		case !s.register(nc):
@@ -185,15 +186,6 @@ func (s *Server) accept(ctx context.Context, l net.Listener, broker kafka.NodeID
 
 // acceptPause is how long to wait after no connection could be accepted.
 const acceptPause = 100 * time.Millisecond
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
 
 // Connections is how many clients are connected.
 func (s *Server) Connections() int {
@@ -233,7 +225,7 @@ func (s *Server) watch(ctx context.Context) {
 	for {
 		s.tracker.observe(s.o.View(), s.o.Now())
 		s.forgetTopics(s.o.Now())
-		if !sleep(ctx, max(s.o.MaxStaleness/8, 10*time.Millisecond)) {
+		if pause.For(ctx, max(s.o.MaxStaleness/8, 10*time.Millisecond)) != nil {
 			return
 		}
 	}

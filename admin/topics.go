@@ -2,13 +2,12 @@ package admin
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // internalTopic is Topic.isInternal.
-func internalTopic(name string) bool {
-	return name == "__consumer_offsets" || name == "__transaction_state" || name == "__share_group_state"
-}
+func internalTopic(name string) bool { return slices.Contains(coordinatorTopics, name) }
 
 // maxTopicLength is Topic.MAX_NAME_LENGTH.
 const maxTopicLength = 249

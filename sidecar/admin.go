@@ -3,25 +3,20 @@ package sidecar
 import (
 	"context"
 	"fmt"
-	"net"
-	"sync/atomic"
 
 	"github.com/kraftside/kraftside/admin"
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/config"
-	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/web"
 	"github.com/kraftside/kraftside/web/api"
 )
 
-// adminEndpoint serves Kafka's protocol, if it is to. A port that is in use
-// does not stop a sidecar.
+// adminEndpoint serves Kafka's protocol, if it is to.
 type adminEndpoint struct {
+	listening
 	sidecar *Sidecar
 	server  *admin.Server
-	bound   atomic.Pointer[string]
-	failed  atomic.Pointer[string] // why it does not listen
 }
 
 func (s *Sidecar) newAdmin() (*adminEndpoint, error) {
@@ -69,23 +64,8 @@ func (s *Sidecar) adminPeer(b *image.Broker) (host string, port int32) {
 
 // run serves until ctx ends.
 func (e *adminEndpoint) run(ctx context.Context) {
-	listen, log := e.sidecar.config.Admin.Listen, e.sidecar.log
-	for listen != "" && ctx.Err() == nil {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
-		if err == nil {
-			address := l.Addr().String()
-			e.bound.Store(&address)
-			e.failed.Store(nil)
-			log.Info("admin endpoint", "address", address)
-			err = e.server.Serve(ctx, l)
-			e.bound.Store(nil)
-		}
-		if err != nil {
-			text := err.Error()
-			e.failed.Store(&text)
-			log.Warn("admin endpoint", "error", err, "again.in", listenInterval)
-			_ = pause.For(ctx, listenInterval) // the loop looks whether ctx ended
-		}
+	if at := e.sidecar.config.Admin.Listen; at != "" {
+		e.listening.run(ctx, at, e.sidecar.log, "admin endpoint", "admin endpoint", e.server.Serve)
 	}
 }
 

@@ -3,26 +3,19 @@ package sidecar
 import (
 	"context"
 	"net"
-	"sync/atomic"
-	"time"
 
 	"github.com/kraftside/kraftside/internal/kafka"
-	"github.com/kraftside/kraftside/internal/pause"
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/store"
 	"github.com/kraftside/kraftside/telemetry"
 	"github.com/kraftside/kraftside/web"
 )
 
-// listenInterval is how often a port is tried again that is in use.
-const listenInterval = 5 * time.Second
-
-// server is the HTTP server. A port that is in use does not stop a sidecar,
-// which may be ready to answer when the port is free.
+// server is the HTTP server.
 type server struct {
+	listening
 	sidecar *Sidecar
 	handler *web.Server
-	bound   atomic.Pointer[string]
 }
 
 func (s *Sidecar) newServer() (*server, error) {
@@ -92,29 +85,7 @@ func portOf(listen string) int {
 
 // run serves until ctx ends.
 func (h *server) run(ctx context.Context) {
-	log := h.sidecar.log
-	for ctx.Err() == nil {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", h.sidecar.config.HTTP.Listen)
-		if err == nil {
-			address := l.Addr().String()
-			h.bound.Store(&address)
-			log.Info("listening", "address", address)
-			err = h.handler.Serve(ctx, l)
-			h.bound.Store(nil)
-		}
-		if err != nil {
-			log.Warn("HTTP server", "error", err, "again.in", listenInterval)
-			_ = pause.For(ctx, listenInterval) // the loop looks whether ctx ended
-		}
-	}
-}
-
-// address is where the server listens, "" while it does not.
-func (h *server) address() string {
-	if a := h.bound.Load(); a != nil {
-		return *a
-	}
-	return ""
+	h.listening.run(ctx, h.sidecar.config.HTTP.Listen, h.sidecar.log, "listening", "HTTP server", h.handler.Serve)
 }
 
 // brokerApplied is the metadata offset that the neighbour broker has applied.

@@ -211,12 +211,7 @@ func (s *Sidecar) Address() string { return s.server.address() }
 
 // AdminAddress is where the endpoint for Kafka's protocol listens; "" while it
 // cannot, or must not.
-func (s *Sidecar) AdminAddress() string {
-	if a := s.admin.bound.Load(); a != nil {
-		return *a
-	}
-	return ""
-}
+func (s *Sidecar) AdminAddress() string { return s.admin.address() }
 
 // ClusterID is the cluster's id; "" while it is not known.
 func (s *Sidecar) ClusterID() string { return *s.clusterID.Load() }

@@ -79,7 +79,7 @@ var layers = map[string]layer{
 		"topichash", "groups", "groups/record", "groups/offsetslog", "rebalance", "history", "store",
 	}},
 
-	"admin": {imports: []string{"internal/wire", "internal/reload", "metadatalog/record", "pipeline", "image", "groups", "topichash", "rebalance"}},
+	"admin": {imports: []string{"internal/wire", "internal/pause", "internal/reload", "metadatalog/record", "pipeline", "image", "groups", "topichash", "rebalance"}},
 	"web/api": {imports: []string{
 		"pipeline", "store", "metadatalog", "groups/offsetslog", "image", "delta", "groups", "topichash", "rebalance", "history", "whatif",
 	}},

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"time"
 
+	"github.com/benbjohnson/immutable"
 	"github.com/tidwall/btree"
 
 	"github.com/kraftside/kraftside/groups"
@@ -44,6 +45,7 @@ type state struct {
 
 	// What views are made of.
 	views   *btree.Map[string, *Group]
+	index   *immutable.Map[string, *Group] // the same, for who looks for many
 	touched *btree.Map[string, image.Provenance]
 	// rebalances of each group, newest first.
 	rebalances *btree.Map[string, []*rebalance.Rebalance]
@@ -107,6 +109,7 @@ func newState(o Options, base *image.MetadataImage) *state {
 		dirty:        make(map[groupKey]struct{}),
 		waiting:      make(map[groupKey]struct{}),
 		views:        &btree.Map[string, *Group]{},
+		index:        immutable.NewMap[string, *Group](nil),
 		touched:      &btree.Map[string, image.Provenance]{},
 		rebalances:   &btree.Map[string, []*rebalance.Rebalance]{},
 		history:      history.New(history.DefaultLimits),

@@ -37,7 +37,7 @@ func (s *state) assess(key groupKey) {
 	delete(s.waiting, key)
 	sh := s.shards[key.partition]
 	var g *groups.Group
-	switch v, viewed := s.views.Get(key.group); {
+	switch v, viewed := s.index.Get(key.group); {
 	case sh == nil || sh.hidden:
 	case !sh.kept:
 		g = sh.Freeze(key.group)
@@ -57,21 +57,23 @@ func (s *state) assess(key groupKey) {
 	if v.Answer.Verdict == topichash.Pending || v.Answer.Verdict == topichash.Unknown {
 		s.waiting[key] = struct{}{}
 	}
-	if old, ok := s.views.Get(key.group); ok && old.same(v) {
+	if old, ok := s.index.Get(key.group); ok && old.same(v) {
 		return
 	}
 	s.published = false
 	s.views.Set(key.group, v)
+	s.index = s.index.Set(key.group, v)
 	s.persistHash(v)
 }
 
 // forgetView removes a group, unless another partition has taken its id over.
 func (s *state) forgetView(key groupKey) {
-	if v, ok := s.views.Get(key.group); !ok || v.Partition != key.partition {
+	if v, ok := s.index.Get(key.group); !ok || v.Partition != key.partition {
 		return
 	}
 	s.published = false
 	s.views.Delete(key.group)
+	s.index = s.index.Delete(key.group)
 	if s.Store != nil {
 		s.Store.ForgetHash(key.group)
 	}

@@ -5,7 +5,9 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sort"
 
+	"github.com/benbjohnson/immutable"
 	"github.com/tidwall/btree"
 
 	"github.com/kraftside/kraftside/groups"
@@ -35,6 +37,7 @@ type View struct {
 	Assignment offsetslog.Assignment
 	Partitions []Partition
 	groups     *btree.Map[string, *Group]
+	index      *immutable.Map[string, *Group]       // the same
 	touched    *btree.Map[string, image.Provenance] // by topic
 	rebalances *btree.Map[string, []*rebalance.Rebalance]
 	changes    *btree.Map[kafka.Offset, *history.Entry]
@@ -85,6 +88,7 @@ func (s *state) newView() *View {
 		NodeID:     s.NodeID,
 		Assignment: s.assignment,
 		groups:     s.views.Copy(),
+		index:      s.index,
 		touched:    s.touched.Copy(),
 		rebalances: s.rebalances.Copy(),
 		changes:    s.changes.Copy(),
@@ -109,11 +113,11 @@ func (s *state) partition(number int32, sh *shard) Partition {
 }
 
 // Group finds a group that this sidecar follows.
-func (v *View) Group(id string) (*Group, bool) { return v.groups.Get(id) }
+func (v *View) Group(id string) (*Group, bool) { return v.index.Get(id) }
 
 // Partition finds a partition of __consumer_offsets that is followed.
 func (v *View) Partition(number int32) (Partition, bool) {
-	i, ok := slices.BinarySearchFunc(v.Partitions, number, func(p Partition, n int32) int { return cmp.Compare(p.Partition, n) })
+	i, ok := sort.Find(len(v.Partitions), func(i int) int { return cmp.Compare(number, v.Partitions[i].Partition) })
 	if !ok {
 		return Partition{}, false
 	}

@@ -88,12 +88,9 @@ func (m *topicMetadata) all(r *kmsg.MetadataResponse) kmsg.Response {
 	}
 	s := streamedMetadata(r)
 	s.count, s.bytes = len(visible), partitions*partitionBytes
-	if !m.operations && !m.stale && s.count == m.c.view.Image.Topics().NumTopics() {
-		if k := m.c.keptTopics(); k != nil {
-			s.encoded = k.encoded
-			return s
-		}
-		s.keep = m.c.keepTopics
+	if topics := m.c.view.Image.Topics(); !m.operations && !m.stale && s.count == topics.NumTopics() &&
+		m.c.Server.topics.use(s, topicsState{topics, m.c.view.Image.Cluster()}, question{version: m.c.version}, m.c.o.Now()) {
+		return s
 	}
 	s.elements = func(yield func(kmsg.Response) bool) {
 		one := &kmsg.MetadataResponse{Version: m.c.version, Topics: make([]kmsg.MetadataResponseTopic, 1)}

@@ -20,27 +20,51 @@ import (
 //     COORDINATOR_LOAD_IN_PROGRESS.
 //   - Of a classic group the log tells Empty and Stable. The states between,
 //     while its members join, are known to its broker alone.
-func (c *call) listGroups(q *kmsg.ListGroupsRequest) *kmsg.ListGroupsResponse {
+func (c *call) listGroups(q *kmsg.ListGroupsRequest) kmsg.Response {
 	r := reply[*kmsg.ListGroupsResponse](q)
 	if !c.groupsComplete() {
 		r.ErrorCode = codeLoadInProgress
 		return r
 	}
-	states, types := lower(q.StatesFilter), lower(q.TypesFilter)
-	all := c.may(opDescribe, clusterResource, clusterName)
-	r.Groups = make([]kmsg.ListGroupsResponseGroup, 0, c.view.NumGroups())
-	for g := range c.view.GroupsFrom("") {
-		if !c.coordinates(g) || !wanted(states, string(g.State)) || !wanted(types, g.Type.String()) {
-			continue
-		}
-		if !all && !c.may(opDescribe, groupResource, g.ID) {
-			continue
-		}
-		r.Groups = append(r.Groups, kmsg.ListGroupsResponseGroup{
-			Group: g.ID, ProtocolType: protocolType(g.Group), GroupState: string(g.State), GroupType: g.Type.String(),
-		})
+	after := 0
+	if r.IsFlexible() {
+		after = 1 // tagged fields
 	}
-	return r
+	s := stream(r, r, after)
+	all := c.may(opDescribe, clusterResource, clusterName)
+	if all && c.Server.listed.use(s, c.view.GroupsVersion(), c.question(q), c.o.Now()) {
+		return s
+	}
+	listed := c.wantedGroups(q, all)
+	s.count, s.bytes = len(listed), len(listed)*listedBytes
+	s.elements = func(yield func(kmsg.Response) bool) {
+		one := &kmsg.ListGroupsResponse{Version: c.version, Groups: make([]kmsg.ListGroupsResponseGroup, 1)}
+		for _, g := range listed {
+			one.Groups[0] = kmsg.ListGroupsResponseGroup{
+				Group: g.ID, ProtocolType: protocolType(g.Group), GroupState: string(g.State), GroupType: g.Type.String(),
+			}
+			if !yield(one) {
+				return
+			}
+		}
+	}
+	return s
+}
+
+// listedBytes is about what a group takes.
+const listedBytes = 48
+
+// wantedGroups are the groups that are asked for, and may be seen.
+func (c *call) wantedGroups(q *kmsg.ListGroupsRequest, all bool) []*pipeline.Group {
+	states, types := lower(q.StatesFilter), lower(q.TypesFilter)
+	list := make([]*pipeline.Group, 0, c.view.NumGroups())
+	for g := range c.view.GroupsFrom("") {
+		if c.coordinates(g) && wanted(states, string(g.State)) && wanted(types, g.Type.String()) &&
+			(all || c.may(opDescribe, groupResource, g.ID)) {
+			list = append(list, g)
+		}
+	}
+	return list
 }
 
 // coordinates says whether a group is one of those that the connection answers

@@ -23,10 +23,17 @@ func (c *call) consumerGroupDescribe(q *kmsg.ConsumerGroupDescribeRequest) kmsg.
 	r := reply[*kmsg.ConsumerGroupDescribeResponse](q)
 	s := stream(r, r, 1) // tagged fields follow
 	s.count, s.bytes = len(q.Groups), len(q.Groups)*groupBytes
+	if !c.door.closed() && c.groupsComplete() &&
+		c.Server.described.use(s, describedState{c.view.GroupsVersion(), c.view.Image.Topics()}, c.question(q), c.o.Now()) {
+		return s
+	}
 	s.elements = func(yield func(kmsg.Response) bool) {
 		one := &kmsg.ConsumerGroupDescribeResponse{Version: c.version, Groups: make([]kmsg.ConsumerGroupDescribeResponseGroup, 1)}
 		for _, id := range q.Groups {
 			c.consumerGroup(&one.Groups[0], id, q.IncludeAuthorizedOperations)
+			if code := one.Groups[0].ErrorCode; code != codeNone && code != codeGroupIDNotFound {
+				s.keep = nil // the answer depends on more than groups
+			}
 			if !yield(one) {
 				return
 			}

@@ -5,6 +5,8 @@ import (
 	"net"
 	"slices"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/pipeline"
@@ -54,6 +56,11 @@ func (c *call) registered(id kafka.NodeID) *image.Broker {
 		c.brokers = newBrokerTable(c.view.Image.Cluster())
 	}
 	return c.brokers.registered(id)
+}
+
+// question is what a request asks, on this connection.
+func (c *call) question(q kmsg.Request) question {
+	return question{version: c.version, broker: c.broker, request: string(q.AppendTo(nil))}
 }
 
 // authenticated says whether the client has proved who it is.

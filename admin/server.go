@@ -83,14 +83,16 @@ const (
 // Server answers Kafka's protocol. Its methods may be called from any
 // goroutine.
 type Server struct {
-	o       Options
-	served  map[int16]api
-	door    *door
-	main    int32 // the port of Serve's listener
-	tracker *tracker
-	ports   ports
-	acls    atomic.Pointer[indexedACLs]
-	kept    atomic.Pointer[keptTopics]
+	o         Options
+	served    map[int16]api
+	door      *door
+	main      int32 // the port of Serve's listener
+	tracker   *tracker
+	ports     ports
+	acls      atomic.Pointer[indexedACLs]
+	topics    kept[topicsState]
+	listed    kept[pipeline.GroupsVersion]
+	described kept[describedState]
 
 	// places are for requests that are being answered: each may take the
 	// memory of an answer twice. decoding is for their bytes, and pending for
@@ -224,7 +226,9 @@ func (s *Server) closeAll() {
 func (s *Server) watch(ctx context.Context) {
 	for {
 		s.tracker.observe(s.o.View(), s.o.Now())
-		s.forgetTopics(s.o.Now())
+		s.topics.forget(s.o.Now())
+		s.listed.forget(s.o.Now())
+		s.described.forget(s.o.Now())
 		if pause.For(ctx, max(s.o.MaxStaleness/8, 10*time.Millisecond)) != nil {
 			return
 		}

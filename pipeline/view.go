@@ -124,6 +124,15 @@ func (v *View) Partition(number int32) (Partition, bool) {
 	return v.Partitions[i], true
 }
 
+// GroupsVersion is another one whenever a group is another one; their offsets are
+// not part of that. It can be compared.
+type GroupsVersion struct {
+	index *immutable.Map[string, *Group]
+}
+
+// GroupsVersion is that of the view's groups.
+func (v *View) GroupsVersion() GroupsVersion { return GroupsVersion{v.index} }
+
 // NumGroups is the number of groups.
 func (v *View) NumGroups() int { return v.groups.Len() }
 

@@ -4,6 +4,7 @@ import "github.com/kraftside/kraftside/groups/record"
 
 // recordTypes makes the empty key and value of a type of group record.
 var recordTypes = map[string]func() (record.Key, record.Value){
+	"1": func() (record.Key, record.Value) { return &record.OffsetCommitKey{}, &record.OffsetCommitValue{} },
 	"2": func() (record.Key, record.Value) { return &record.GroupMetadataKey{}, &record.GroupMetadataValue{} },
 	"3": func() (record.Key, record.Value) {
 		return &record.ConsumerGroupMetadataKey{}, &record.ConsumerGroupMetadataValue{}

@@ -37,7 +37,7 @@ func (s *Sidecar) newServer() (*server, error) {
 		Log:    s.log,
 		Events: s.events,
 	}
-	o.Metrics, o.Reasons = s.meter.Handler(), s.admin.reasons
+	o.Metrics, o.Reasons = s.meter.Handler(), s.reasons
 	if s.store != nil {
 		o.Store = s.store.Status
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/kraftside/kraftside/store"
 	"github.com/kraftside/kraftside/telemetry"
 	"github.com/kraftside/kraftside/web"
+	"github.com/kraftside/kraftside/web/api"
 )
 
 // Sidecar is one running sidecar.
@@ -51,6 +52,7 @@ type Sidecar struct {
 	applied   atomic.Int64  // metadata offset that the neighbour broker has applied, or -1
 	rebuilt   chan struct{} // the groups' source has to start again
 	logs      transitions
+	further   func() []api.Reason // not to be ready; nil: none
 }
 
 // errOtherCluster ends a run of the sidecar whose store is of another cluster
@@ -61,12 +63,18 @@ var errOtherCluster = errors.New("the brokers are of another cluster than the st
 // a person has to change first: a configuration that cannot work, a store that
 // is in use or must not be set aside.
 func Run(ctx context.Context, c *config.Config, version string, log *slog.Logger) error {
+	return run(ctx, c, version, log, nil)
+}
+
+// run has further reasons not to be ready, which may be nil.
+func run(ctx context.Context, c *config.Config, version string, log *slog.Logger, reasons func() []api.Reason) error {
 	clusterID := ""
 	for {
 		s, err := Start(c, clusterID, version, log)
 		if err != nil {
 			return err
 		}
+		s.further = reasons
 		err = s.Wait(ctx)
 		if !errors.Is(err, errOtherCluster) {
 			return err
@@ -201,6 +209,15 @@ func (s *Sidecar) openPipeline() {
 	}
 	s.pipeline = p
 	p.Tick(time.Now()) // what is read first is not to seem new
+}
+
+// reasons are those not to be ready that only the whole process knows.
+func (s *Sidecar) reasons() []api.Reason {
+	all := s.admin.reasons()
+	if s.further != nil {
+		all = append(all, s.further()...)
+	}
+	return all
 }
 
 // View is the newest state.

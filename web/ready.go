@@ -20,15 +20,24 @@ const grace = 5 * time.Second
 // healthz answers as long as the process does. Kafka being away is no reason
 // to be restarted.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) error {
+	writeHealthy(w)
+	return nil
+}
+
+func writeHealthy(w http.ResponseWriter) {
 	writeJSON(w, http.StatusOK, struct {
 		Healthy bool `json:"healthy"`
 	}{true})
-	return nil
 }
 
 // readyz answers 503 with the reasons while answers would be incomplete or old.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) error {
-	status, reasons := http.StatusOK, s.reasons(s.o.View())
+	writeReady(w, s.reasons(s.o.View()))
+	return nil
+}
+
+func writeReady(w http.ResponseWriter, reasons []api.Reason) {
+	status := http.StatusOK
 	if len(reasons) > 0 {
 		status = http.StatusServiceUnavailable
 	}
@@ -36,7 +45,6 @@ func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) error {
 		Ready   bool         `json:"ready"`
 		Reasons []api.Reason `json:"reasons"`
 	}{len(reasons) == 0, reasons})
-	return nil
 }
 
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) error {

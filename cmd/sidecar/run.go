@@ -24,14 +24,24 @@ func runCommand(out *cli.Output) *cobra.Command {
 		Long: `run follows the metadata log and the groups of a cluster, keeps what it learns in a store, and answers over HTTP.
 
 Every flag is also a key of the YAML file that --config names, and an environment variable: --store.dir is
-KRAFTSIDE_STORE_DIR. Flags win over the environment, the environment over the file. It ends with SIGTERM or SIGINT.`,
+KRAFTSIDE_STORE_DIR. Flags win over the environment, the environment over the file. It ends with SIGTERM or SIGINT.
+
+With --follow-config it also outlives a configuration that is wrong, and takes over one that changes, within seconds: /readyz says what is
+wrong with it. That is for a container beside a broker, whose pod is not ready whenever the container ends.`,
 		Example: `  kraftside run --kafka.bootstrap localhost:9092 --metadata.controllers localhost:9093 --store.dir /var/lib/kraftside
   kraftside run --config /etc/kraftside.yaml`,
 		Args: takes(0, 0, "no argument"),
 	}
 	c.Flags().SortFlags = false
 	settings := config.NewLoader(c.Flags())
+	follow := c.Flags().Bool("follow-config", false, "take over changes of the configuration, and wait while it is wrong, instead of ending")
 	c.RunE = func(*cobra.Command, []string) error {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+		defer stop()
+		if *follow {
+			sidecar.Follow(ctx, following(settings, out.Err))
+			return nil
+		}
 		cfg, err := settings.Load(os.Environ())
 		if err != nil {
 			return cli.Errorf(cli.BadUsage, "run: %w", err)
@@ -40,14 +50,30 @@ KRAFTSIDE_STORE_DIR. Flags win over the environment, the environment over the fi
 		if err := logConfig(log, cfg); err != nil {
 			return cli.Errorf(cli.Failed, "run: %w", err)
 		}
-		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-		defer stop()
 		if err := sidecar.Run(ctx, cfg, programVersion(), log); err != nil {
 			return cli.Errorf(cli.Failed, "run: %w", err)
 		}
 		return nil
 	}
 	return c
+}
+
+func following(settings *config.Loader, logTo io.Writer) sidecar.Following {
+	return sidecar.Following{
+		Load:    func() (*config.Config, error) { return settings.Load(os.Environ()) },
+		Listen:  settings.HTTPListen(os.Environ()),
+		Version: programVersion(),
+		Log: func(c *config.Config) *slog.Logger {
+			if c == nil {
+				return newLog(logTo, &config.Default().Log)
+			}
+			log := newLog(logTo, &c.Log)
+			if err := logConfig(log, c); err != nil {
+				log.Error("show the configuration", "error", err)
+			}
+			return log
+		},
+	}
 }
 
 // programVersion is the version of the binary, as far as it knows.

@@ -49,14 +49,8 @@ func NewLoader(to *pflag.FlagSet) *Loader {
 // Load reads everything. The flags must have been parsed. environ is as
 // os.Environ has it. The error has one line for each thing that is wrong.
 func (l *Loader) Load(environ []string) (*Config, error) {
-	c := Default()
-	k := newKeys(c.settings())
-	env, envErr := k.readEnvironment(environ)
-	var fileErr error
-	if file := cmp.Or(l.file, env.file); file != "" {
-		fileErr = k.loadFile(file)
-	}
-	if err := errors.Join(fileErr, envErr, k.loadEnvironment(env), k.loadFlags(l.flags)); err != nil {
+	c, err := l.read(environ)
+	if err != nil {
 		return nil, err // what does not go together may be for want of what was not read
 	}
 	c.complete()
@@ -64,6 +58,24 @@ func (l *Loader) Load(environ []string) (*Config, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// HTTPListen is http.listen as far as it can be told, whatever else is wrong.
+func (l *Loader) HTTPListen(environ []string) string {
+	c, _ := l.read(environ) // Load says what is wrong
+	return c.HTTP.Listen
+}
+
+// read is all that can be read, and what cannot.
+func (l *Loader) read(environ []string) (*Config, error) {
+	c := Default()
+	k := newKeys(c.settings())
+	env, envErr := k.readEnvironment(environ)
+	var fileErr error
+	if file := cmp.Or(l.file, env.file); file != "" {
+		fileErr = k.loadFile(file)
+	}
+	return c, errors.Join(fileErr, envErr, k.loadEnvironment(env), k.loadFlags(l.flags))
 }
 
 // keys finds settings by their names.

@@ -1,0 +1,158 @@
+package sidecar
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/kraftside/kraftside/internal/config"
+	"github.com/kraftside/kraftside/internal/pause"
+	"github.com/kraftside/kraftside/web"
+	"github.com/kraftside/kraftside/web/api"
+)
+
+// Following is a configuration that may change, and that may be wrong.
+type Following struct {
+	// Load reads it. Two configurations are the same if their Effective is.
+	Load func() (*config.Config, error)
+	// Listen is where /healthz and /readyz are while there is none that works.
+	Listen string
+	// Every is how often to look. 5 s if it is 0.
+	Every   time.Duration
+	Version string
+	// Log makes the log of a configuration, of which it gets nil before there is
+	// one.
+	Log func(*config.Config) *slog.Logger
+}
+
+// Follow runs a sidecar with the configuration as it is at each time, until ctx
+// ends. One that is wrong does not end it: a container that ends makes the pod of
+// its broker not ready. What was right goes on then, and /readyz says what is wrong.
+func Follow(ctx context.Context, f Following) {
+	f.Every = cmp.Or(f.Every, 5*time.Second)
+	w := &follower{Following: f, log: f.Log(nil)}
+	for ctx.Err() == nil {
+		c, effective, err := w.load()
+		if err == nil {
+			err = w.run(ctx, c, effective)
+		}
+		if err != nil {
+			w.note(err)
+			w.await(ctx, effective)
+		}
+	}
+}
+
+// follower is Follow under way. Its methods are for one goroutine, but for
+// reasons.
+type follower struct {
+	Following
+	log     *slog.Logger
+	problem atomic.Pointer[string] // with the configuration as it is now
+}
+
+func (w *follower) load() (*config.Config, string, error) {
+	c, err := w.Load()
+	if err != nil {
+		return nil, "", err
+	}
+	effective, err := c.Effective()
+	return c, effective, err
+}
+
+// note keeps what is wrong, for /readyz, and logs it once.
+func (w *follower) note(err error) {
+	text := err.Error()
+	if old := w.problem.Swap(&text); old == nil || *old != text {
+		w.log.Error("the configuration cannot be used", "error", err)
+	}
+}
+
+func (w *follower) reasons() []api.Reason {
+	problem := w.problem.Load()
+	if problem == nil {
+		return nil
+	}
+	return []api.Reason{{
+		What: "the configuration cannot be used: " + *problem,
+		Do:   "correct it: it is read again every few seconds; until then the former one is in effect, if there was one",
+	}}
+}
+
+// run runs a sidecar until its configuration has changed, or ctx ended. The error
+// is that of a configuration that cannot work.
+func (w *follower) run(ctx context.Context, c *config.Config, effective string) error {
+	w.problem.Store(nil)
+	w.log = w.Log(c)
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- run(inner, c, w.Version, w.log, w.reasons) }()
+	look := time.NewTicker(w.Every)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-look.C:
+		}
+		switch _, now, err := w.load(); {
+		case err != nil:
+			w.note(err)
+		case now != effective:
+			w.log.Info("the configuration has changed, starting anew")
+			stop()
+			return <-ended
+		default:
+			w.problem.Store(nil)
+		}
+	}
+}
+
+// retryInterval is how often a configuration is tried again that could not be
+// used although it is right in itself: its store may be in use, say.
+const retryInterval = 10 * time.Second
+
+// await answers on /healthz and /readyz until there is another configuration than
+// the one that failed, or it is time to try that again.
+func (w *follower) await(ctx context.Context, failed string) {
+	inner, stop := context.WithCancel(ctx)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		w.serve(inner)
+	}()
+	defer func() {
+		stop()
+		<-served
+	}()
+	for begin := time.Now(); pause.For(ctx, w.Every) == nil; {
+		switch _, now, err := w.load(); {
+		case err != nil:
+			w.note(err)
+		case now != failed, time.Since(begin) > retryInterval:
+			return
+		}
+	}
+}
+
+// serve answers until ctx ends, whoever has the port at first.
+func (w *follower) serve(ctx context.Context) {
+	for ctx.Err() == nil {
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", w.Listen)
+		if err == nil {
+			s := &http.Server{Handler: web.NotReady(w.reasons), ReadHeaderTimeout: w.Every, ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelWarn)}
+			end := context.AfterFunc(ctx, func() { _ = s.Close() }) // nobody waits for what it says
+			err = s.Serve(l)
+			end()
+		}
+		if ctx.Err() == nil {
+			w.log.Warn("HTTP server", "error", err, "again.in", w.Every)
+			_ = pause.For(ctx, w.Every) // the loop looks whether ctx ended
+		}
+	}
+}

@@ -53,6 +53,7 @@ type Sidecar struct {
 	rebuilt   chan struct{} // the groups' source has to start again
 	logs      transitions
 	further   func() []api.Reason // not to be ready; nil: none
+	misplaced atomic.Pointer[api.Reason]
 }
 
 // errOtherCluster ends a run of the sidecar whose store is of another cluster
@@ -214,6 +215,9 @@ func (s *Sidecar) openPipeline() {
 // reasons are those not to be ready that only the whole process knows.
 func (s *Sidecar) reasons() []api.Reason {
 	all := s.admin.reasons()
+	if wrong := s.misplaced.Load(); wrong != nil {
+		all = append(all, *wrong)
+	}
 	if s.further != nil {
 		all = append(all, s.further()...)
 	}
@@ -239,7 +243,7 @@ func (s *Sidecar) Wait(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
-	work := []func(context.Context){s.server.run, s.admin.run, s.tick, s.readMetadata, s.readGroups, s.watchNeighbour}
+	work := []func(context.Context){s.server.run, s.admin.run, s.tick, s.readMetadata, s.readGroups, s.watchNeighbour, s.watchPlace}
 	if s.exporter != nil {
 		work = append(work, s.exporter.Run)
 	}

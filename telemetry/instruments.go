@@ -24,6 +24,7 @@ var observed = []instrument{
 	{"kraftside.build.info", "", false, "1, with the version of kraftside and of Go."},
 	{"kraftside.cluster.info", "", false, "1, with what is known of the cluster and of this sidecar's place in it."},
 	{"kraftside.ready", "", false, "1 if /readyz answers 200, else 0."},
+	{"kraftside.brokers", "", false, "Registered brokers, those that are fenced included."},
 
 	{"kraftside.metadata.offset", "", false, "Offset of the last metadata record in the image; absent before the first."},
 	{"kraftside.metadata.high_watermark", "", false, "Offset up to which the metadata log is committed, exclusive; absent before it was heard."},

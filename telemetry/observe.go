@@ -42,6 +42,7 @@ func (m *Meter) observe(r *reading) {
 	r.set("kraftside.cluster.info", 1, "cluster_id", m.o.ClusterID(), "node_id", nodeText(v.NodeID),
 		"scope", string(v.Scope), "metadata_version", api.MetadataVersion(v.Image))
 	r.setBool("kraftside.ready", m.o.Ready())
+	r.set("kraftside.brokers", float64(v.Image.Cluster().NumBrokers()))
 	r.metadata(v)
 	r.groups(v)
 	r.partitions(v)

@@ -83,11 +83,15 @@ func HighWatermarks(logDir, topic string) (map[int32]kafka.Offset, error) {
 
 // readCheckpoint reads a file of Kafka's CheckpointFile form: a line with the
 // version, 0; a line with the number of entries; the entries, of so many
-// fields each. The file is replaced by renaming, so it is always whole.
+// fields each. The file is replaced by renaming, so it is always whole. A broker
+// that starts makes an empty one, which has no entries (CheckpointReadBuffer.read).
 func readCheckpoint(path string, fields int, entry func([]string) error) error {
 	content, err := readSmall(path, maxCheckpoint)
 	if err != nil {
 		return err
+	}
+	if len(content) == 0 {
+		return nil
 	}
 	lines := bufio.NewScanner(bytes.NewReader(content))
 	malformed := func(line int, why string) error {

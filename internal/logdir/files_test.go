@@ -134,8 +134,13 @@ func TestHighWatermarks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[int32]kafka.Offset{3: 120, 49: 0}, marks)
 
+	logdirtest.Replace(t, filepath.Join(dir, highWatermarkFile), "")
+	marks, err = HighWatermarks(dir, kafka.OffsetsTopic)
+	require.NoError(t, err, "a broker that starts makes an empty one")
+	require.Empty(t, marks)
+
 	for content, problem := range map[string]string{
-		"":                     `line 1: not in Kafka's format: version is "", only 0 is known`,
+		"\n":                   `line 1: not in Kafka's format: version is "", only 0 is known`,
 		"1\n0\n":               `version is "1"`,
 		"0\n":                  `line 2: not in Kafka's format: "" is not a number of entries`,
 		"0\n-1\n":              `"-1" is not a number of entries`,

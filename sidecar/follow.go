@@ -37,11 +37,12 @@ func Follow(ctx context.Context, f Following) {
 	w := &follower{Following: f, log: f.Log(nil)}
 	for ctx.Err() == nil {
 		c, effective, err := w.load()
-		if err == nil {
-			err = w.run(ctx, c, effective)
+		if err != nil {
+			w.note(unusable, err)
+		} else if err = w.run(ctx, c, effective); err != nil {
+			w.note(unstarted, err)
 		}
 		if err != nil {
-			w.note(err)
 			w.await(ctx, effective)
 		}
 	}
@@ -52,8 +53,20 @@ func Follow(ctx context.Context, f Following) {
 type follower struct {
 	Following
 	log     *slog.Logger
-	problem atomic.Pointer[string] // with the configuration as it is now
+	problem atomic.Pointer[api.Reason] // with the configuration as it is now
 }
+
+// What begins the problems of a configuration, and what to do about them.
+var (
+	unusable = api.Reason{
+		What: "the configuration cannot be used",
+		Do:   "correct it: it is read again every few seconds; until then the former one is in effect, if there was one",
+	}
+	unstarted = api.Reason{
+		What: "the sidecar cannot start",
+		Do:   "remove the cause: it is tried again every few seconds, and with every new configuration",
+	}
+)
 
 func (w *follower) load() (*config.Config, string, error) {
 	c, err := w.Load()
@@ -65,22 +78,18 @@ func (w *follower) load() (*config.Config, string, error) {
 }
 
 // note keeps what is wrong, for /readyz, and logs it once.
-func (w *follower) note(err error) {
-	text := err.Error()
-	if old := w.problem.Swap(&text); old == nil || *old != text {
-		w.log.Error("the configuration cannot be used", "error", err)
+func (w *follower) note(kind api.Reason, err error) {
+	r := api.Reason{What: kind.What + ": " + err.Error(), Do: kind.Do}
+	if old := w.problem.Swap(&r); old == nil || *old != r {
+		w.log.Error(kind.What, "error", err)
 	}
 }
 
 func (w *follower) reasons() []api.Reason {
-	problem := w.problem.Load()
-	if problem == nil {
-		return nil
+	if problem := w.problem.Load(); problem != nil {
+		return []api.Reason{*problem}
 	}
-	return []api.Reason{{
-		What: "the configuration cannot be used: " + *problem,
-		Do:   "correct it: it is read again every few seconds; until then the former one is in effect, if there was one",
-	}}
+	return nil
 }
 
 // run runs a sidecar until its configuration has changed, or ctx ended. The error
@@ -102,7 +111,7 @@ func (w *follower) run(ctx context.Context, c *config.Config, effective string) 
 		}
 		switch _, now, err := w.load(); {
 		case err != nil:
-			w.note(err)
+			w.note(unusable, err)
 		case now != effective:
 			w.log.Info("the configuration has changed, starting anew")
 			stop()
@@ -133,7 +142,7 @@ func (w *follower) await(ctx context.Context, failed string) {
 	for begin := time.Now(); pause.For(ctx, w.Every) == nil; {
 		switch _, now, err := w.load(); {
 		case err != nil:
-			w.note(err)
+			w.note(unusable, err)
 		case now != failed, time.Since(begin) > retryInterval:
 			return
 		}

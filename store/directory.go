@@ -81,7 +81,7 @@ func makeDirectory(fsys vfs.FS, path string) error {
 		above = append(above, fsys.PathDir(at))
 	}
 	if err := fsys.MkdirAll(path, 0o700); err != nil {
-		return err
+		return refusedBy(fsys, above, err)
 	}
 	for _, parent := range above {
 		if err := syncDirectory(fsys, parent); err != nil {
@@ -89,6 +89,20 @@ func makeDirectory(fsys vfs.FS, path string) error {
 		}
 	}
 	return nil
+}
+
+// refusedBy adds to an error of permissions who was refused what: the directory that
+// is there, below which something was to be made.
+func refusedBy(fsys vfs.FS, above []string, err error) error {
+	if !errors.Is(err, fs.ErrPermission) || len(above) == 0 {
+		return err
+	}
+	at := above[len(above)-1]
+	info, statErr := fsys.Stat(at)
+	if statErr != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s has mode %04o and is not writable for UID %d, as which kraftside runs", err, at, info.Mode().Perm(), os.Getuid())
 }
 
 // protect takes the rights of others away. It may be that the directory is not

@@ -8,8 +8,9 @@ import (
 
 // The groups in which help lists the commands.
 const (
-	live    = "live"
-	offline = "offline"
+	live       = "live"
+	offline    = "offline"
+	kubernetes = "kubernetes"
 )
 
 // commands are all commands but those that cobra adds, in the order of help.
@@ -27,6 +28,7 @@ func commands(out *cli.Output) []*cobra.Command {
 		dumpCommand(out),
 		diffCommand(out),
 		checkCommand(out),
+		renderCommand(out),
 		versionCommand(out),
 	}
 }

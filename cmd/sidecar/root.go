@@ -69,6 +69,7 @@ func newRoot(out *cli.Output) *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: live, Title: "Commands of the sidecar:"},
 		&cobra.Group{ID: offline, Title: "Commands that read Kafka's files:"},
+		&cobra.Group{ID: kubernetes, Title: "Commands for Kubernetes:"},
 	)
 	root.AddCommand(commands(out)...)
 	root.SetHelpCommand(helpCommand(root))

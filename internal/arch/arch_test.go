@@ -2,6 +2,7 @@ package arch
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"testing"
 
@@ -102,21 +103,28 @@ var layers = map[string]layer{
 		"internal/ask", "internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "metadatalog/record", "metadatalog",
 		"image/loader", "groups", "groups/offsetslog", "pipeline", "web", "web/api", "whatif",
 	}},
-	"cmd/sidecar": {imports: []string{"*"}},
+	"charts":           {},
+	"internal/snippet": {imports: []string{"charts", "internal/nearest"}},
+	"cmd/sidecar":      {imports: []string{"*"}},
 
-	"test/realkafka":     {imports: []string{"*"}, testing: true},
-	"test/recorddemo":    {imports: []string{"*"}, testing: true},
-	"test/simquorum":     {imports: []string{"*"}, testing: true},
-	"test/e2e":           {imports: []string{"*"}, testing: true},
-	"test/jaeger":        {imports: []string{"*"}, testing: true},
-	"test/jvm":           {imports: []string{"*"}, testing: true},
-	"test/bench":         {imports: []string{"*"}, testing: true},
-	"test/bench/compare": {imports: []string{"*"}, testing: true},
-	"test/bench/explain": {imports: []string{"*"}, testing: true},
-	"test/bench/idle":    {imports: []string{"*"}, testing: true},
-	"test/bench/events":  {imports: []string{"*"}, testing: true},
-	"test/bench/admin":   {imports: []string{"*"}, testing: true},
-	"test/bench/restart": {imports: []string{"*"}, testing: true},
+	"test/realkafka":  {imports: []string{"*"}, testing: true},
+	"test/recorddemo": {imports: []string{"*"}, testing: true},
+	"test/simquorum":  {imports: []string{"*"}, testing: true},
+	"test/e2e":        {imports: []string{"*"}, testing: true},
+	"test/jaeger":     {imports: []string{"*"}, testing: true},
+	"test/jvm":        {imports: []string{"*"}, testing: true},
+	"test/bench":      {imports: []string{"*"}, testing: true},
+	"test/bench/*":    {imports: []string{"*"}, testing: true},
+	"test/kube":       {imports: []string{"*"}, testing: true},
+}
+
+// layerOf is the layer of a directory: that of its own row, or that of all
+// directories beside it.
+func layerOf(dir string) (l layer, known bool) {
+	if l, known = layers[dir]; !known {
+		l, known = layers[path.Dir(dir)+"/*"]
+	}
+	return l, known
 }
 
 // libraries lists modules of others that are kept to a few directories.

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	tableRow = regexp.MustCompile("(?m)^\\| `([a-z0-9/]+)` \\| [^|]+ \\| ([^|]+) \\|$")
+	tableRow = regexp.MustCompile("(?m)^\\| `([a-z0-9/*]+)` \\| [^|]+ \\| ([^|]+) \\|$")
 	quoted   = regexp.MustCompile("`([^`]+)`")
 )
 

@@ -59,7 +59,7 @@ func parseSource(below, name string, content any) (source, error) {
 // violations lists what a file does that its layer may not, each with its
 // position.
 func violations(s source) (found []string) {
-	l, known := layers[s.dir]
+	l, known := layerOf(s.dir)
 	if !known {
 		return []string{fmt.Sprintf("%s: directory is unknown; add it to the table in internal/arch and in ARCHITECTURE.md", s.dir)}
 	}
@@ -95,7 +95,7 @@ func (s source) refuses(l layer, name string) string {
 }
 
 func (s source) refusesOurs(l layer, ours string) string {
-	target, known := layers[ours]
+	target, known := layerOf(ours)
 	switch {
 	case !known:
 		return "it is not in the table in internal/arch"

@@ -17,7 +17,7 @@ TAGS ?= grpcnotrace
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit race lint fuzz e2e e2e-older bench generate record-demo
+.PHONY: help build test unit chart test-kube kube-programs race lint fuzz e2e e2e-older bench generate record-demo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +26,7 @@ build: ## compile every package, and bin/kraftside as it is to be deployed
 	$(GO) build ./...
 	$(GO) build -tags $(TAGS) -o bin/kraftside ./cmd/sidecar
 
-test: unit e2e ## run all tests, those on released Kafka and Jaeger included
+test: unit e2e chart ## run all tests, those on released Kafka and Jaeger included
 
 unit: ## run the tests that need nothing but Go
 	$(GO) test -tags detectors ./...
@@ -37,6 +37,15 @@ e2e: ## run the tests on released Kafka and Jaeger (KAFKA=4.4.0, E2E=the package
 e2e-older: ## run what differs there on the releases before (OLDER)
 	$(MAKE) e2e KAFKA=$(OLDER) E2E=./test/e2e
 
+chart: ## test the Helm chart: what it renders and refuses, and its policy, by Kubernetes' own code
+	$(GO) test -C test/kube .
+
+test-kube: ## test the chart on a control plane, and the container beside released Kafka (as root; builds Kubernetes once)
+	$(GO) test -C test/kube -tags kube -count 1 -timeout 40m .
+
+kube-programs: ## build the programs that test-kube needs
+	$(GO) test -C test/kube -tags kube -count 1 -timeout 40m -run '^TestPrograms$$' .
+
 race: ## run all tests under the race detector
 	CGO_ENABLED=1 $(GO) test -tags detectors -race ./...
 
@@ -45,6 +54,7 @@ lint: ## gofmt, go vet and staticcheck, with and without the e2e tag
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet -tags e2e ./...
+	$(GO) vet -C test/kube -tags kube ./...
 	$(STATICCHECK) ./...
 	$(STATICCHECK) -tags e2e ./...
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -75,6 +76,33 @@ func TestOwnSettings(t *testing.T) {
 	require.Equal(t, "debug", c.Log.Level)
 	require.Equal(t, "json", c.Log.Format)
 	require.EqualValues(t, 1<<30, c.Store.MaxBytes)
+}
+
+// Secrets, and volumes of one's own, are mounted; the state may be on a volume of the
+// pod or on a claim.
+func TestVolumes(t *testing.T) {
+	for values, want := range map[string]string{
+		`{cluster: prod, secrets: [login, "ca.crt"]}`: "kraftside-config kraftside-secret-0 kraftside-secret-1 kraftside-state;" +
+			" /etc/kraftside /etc/kraftside-secrets/login /etc/kraftside-secrets/ca.crt /var/lib/kraftside",
+		`{cluster: prod, state: {kind: volume, volume: strimzi-tmp, subPath: kraftside}}`: "kraftside-config; /etc/kraftside /var/lib/kraftside",
+		`{cluster: prod, state: {kind: claim, storageClass: fast}}`:                       "kraftside-config kraftside-state; /etc/kraftside /var/lib/kraftside",
+		`{cluster: prod, extraVolumes: [{name: mine, emptyDir: {}}], extraVolumeMounts: [{name: mine, mountPath: /mine}]}`: "kraftside-config kraftside-state mine;" +
+			" /etc/kraftside /var/lib/kraftside /mine",
+	} {
+		before := brokerPod(t, "strimzi")
+		pod := newPolicy(t, values).admit(t, before.DeepCopy())
+		c, _ := injected(t, pod)
+		var volumes, paths []string
+		for _, v := range pod.Spec.Volumes[len(before.Spec.Volumes):] {
+			volumes = append(volumes, v.Name)
+		}
+		for _, m := range c.VolumeMounts {
+			if !strings.HasPrefix(m.MountPath, "/var/lib/kafka/") {
+				paths = append(paths, m.MountPath)
+			}
+		}
+		require.Equal(t, want, strings.Join(volumes, " ")+"; "+strings.Join(paths, " "))
+	}
 }
 
 // A sidecar of its own has all that its pod needs, and no account.

@@ -69,6 +69,7 @@ func TestHelm(t *testing.T) {
 				out, err := p.helm(t, program, ns, args...)
 				require.NoError(t, err, out)
 			}
+			must("lint", "--strict", chartDir, "--values", filepath.Join("testdata", "values", "custom.yaml"))
 			pods := []string{"kafka-0", "kafka-1", "kafka-2"}
 			_, err := p.client.AppsV1().StatefulSets(ns).Create(t.Context(), brokers(ns, 3), strict(false))
 			require.NoError(t, err)

@@ -20,6 +20,8 @@ func TestRefused(t *testing.T) {
 		`{cluster: x, resources: {requests: {cpu: 1m, memory: 1Mi}, limits: {memory: 1Mi}}}`: "missing property 'cpu'",
 		`{cluster: x, ports: {http: 0}}`:                                                     "minimum",
 		`{cluster: x, injection: {mode: snippet}}`:                                           "injection.mode snippet cannot work with Strimzi",
+		`{cluster: x, kafkaUser: {enabled: true}}`:                                           "kafkaUser is not needed",
+		`{cluster: x, flavour: cfk, kafkaUser: {enabled: true}}`:                             "kafkaUser is for Strimzi",
 		`{cluster: x, state: {kind: volume}}`:                                                "state.volume is empty",
 		`{cluster: x, state: {kind: volume, volume: v, subPath: kafka-log0}}`:                "does not match pattern",
 		`{cluster: x, brokersNamespace: other}`:                                              "the brokers are in the namespace other: install the chart there",

@@ -63,6 +63,9 @@ volumeMounts:
 {{- else }}
   - {name: kraftside-state, mountPath: /var/lib/kraftside}
 {{- end }}
+{{- with $v.extraVolumeMounts }}
+{{ toYaml . | indent 2 }}
+{{- end }}
 {{- if and $dir (eq .target "snippet") }}
   - {name: {{ $flavour.dataVolume }}, mountPath: {{ $flavour.dataPath }}, readOnly: true}
 {{- end }}
@@ -93,6 +96,9 @@ the Secrets, too: the container says that they are missing, and the broker does 
 {{- with $state.storageClass }}
         storageClassName: {{ . }}
 {{- end }}
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

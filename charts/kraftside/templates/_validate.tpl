@@ -32,6 +32,12 @@
 {{- if and $injects (eq $v.source "quorum") (or (not $v.kafka.bootstrap) (not $v.kafka.controllers)) }}
 {{- fail "source quorum needs kafka.bootstrap and kafka.controllers" }}
 {{- end }}
+{{- if and $v.kafkaUser.enabled (ne $v.flavour "strimzi") }}
+{{- fail "kafkaUser is for Strimzi: with another flavour give the principal the ACLs of docs/permissions.md" }}
+{{- end }}
+{{- if and $v.kafkaUser.enabled (eq $v.source "dir") (not $v.standalone.enabled) }}
+{{- fail "kafkaUser is not needed: with source dir nothing is read over the network that wants a permission" }}
+{{- end }}
 {{- if and $v.standalone.enabled (or (not $v.kafka.bootstrap) (not $v.kafka.controllers)) }}
 {{- fail "standalone needs kafka.bootstrap and kafka.controllers" }}
 {{- end }}

@@ -46,6 +46,7 @@ type bind struct {
 // nothing, as their kinds say.
 func (p *controlPlane) newContainer(t *testing.T, pod *corev1.Pod, c *corev1.Container, program string, volumes map[string]string) *container {
 	t.Helper()
+	require.Zero(t, os.Getuid(), "only root may make mount namespaces and become another user")
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	require.NoError(t, os.Chmod(dir, 0o755))

@@ -7,6 +7,7 @@ KAFKA       ?= 4.4.0
 E2E         ?= ./metadatalog ./groups/offsetslog ./internal/dump ./cmd/sidecar ./test/realkafka ./test/jvm ./test/recorddemo ./test/jaeger ./test/e2e
 OLDER       ?= 4.0.2,4.1.2,4.2.1,4.3.1
 BENCHFLAGS  ?=
+IMAGE_DIR   ?= bin/image
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Without the pages for tracing that gRPC brings, which nobody serves here, the
@@ -17,7 +18,7 @@ TAGS ?= grpcnotrace
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit chart test-kube kube-programs race lint fuzz e2e e2e-older bench generate record-demo
+.PHONY: help build test unit chart test-kube kube-programs race lint fuzz e2e e2e-older bench generate record-demo image image-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,3 +71,9 @@ generate: ## write the record codecs anew from their field tables
 record-demo: ## record anew what demo plays, from released Kafka (3 minutes)
 	$(GO) run ./test/recorddemo -o demo/recording.zip
 	$(GO) test ./demo -rewrite
+
+image: ## write the container image as an OCI layout to IMAGE_DIR, without Docker
+	$(GO) run -C dist/image . -source ../.. -tags $(TAGS) -o $(abspath $(IMAGE_DIR))
+
+image-test: ## make the image twice and look into it (1 minute, 4 at first)
+	$(GO) test -C dist/image ./...

@@ -106,6 +106,7 @@ var layers = map[string]layer{
 	"charts":           {},
 	"internal/snippet": {imports: []string{"charts", "internal/nearest"}},
 	"cmd/sidecar":      {imports: []string{"*"}},
+	"dist/image":       {},
 
 	"test/realkafka":  {imports: []string{"*"}, testing: true},
 	"test/recorddemo": {imports: []string{"*"}, testing: true},

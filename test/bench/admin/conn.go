@@ -2,14 +2,9 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -46,38 +41,4 @@ func (c *conn) ask(q kmsg.Request) (took time.Duration, size int, err error) {
 	size = int(binary.BigEndian.Uint32(head[:]))
 	_, err = c.in.Discard(size)
 	return time.Since(begin), size, err
-}
-
-func awaitReady(ctx context.Context, address string) error {
-	for late := time.Now().Add(5 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
-		if err != nil {
-			return err
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		if time.Now().After(late) {
-			return fmt.Errorf("the sidecar is not ready after five minutes: %w", err)
-		}
-	}
-}
-
-// processorTime is what a process has taken of the processors so far. The unit of
-// /proc is the same on every Linux that Go runs on.
-func processorTime(pid int) (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, fields, _ := strings.Cut(string(stat), ") ")
-	var user, system int64
-	if _, err := fmt.Sscan(strings.Join(strings.Fields(fields)[11:13], " "), &user, &system); err != nil {
-		return 0, err
-	}
-	return time.Duration(user+system) * time.Second / 100, nil
 }

@@ -5,17 +5,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/kraftside/kraftside/test/bench/process"
 	"github.com/kraftside/kraftside/test/realkafka"
 )
 
@@ -69,8 +69,7 @@ func measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer sidecar.stop()
-	return compare(cluster.Bootstrap()[0], sidecar)
+	return errors.Join(compare(cluster.Bootstrap()[0], sidecar), sidecar.Stop())
 }
 
 // questions are what is asked. A sidecar is asked the same as the broker.
@@ -86,12 +85,12 @@ func questions() []kmsg.Request {
 	return all
 }
 
-func compare(broker string, sidecar *sidecar) error {
+func compare(broker string, sidecar *process.Sidecar) error {
 	theirs, err := dial(broker)
 	if err != nil {
 		return err
 	}
-	ours, err := dial(sidecar.admin)
+	ours, err := dial(sidecar.Admin)
 	if err != nil {
 		return err
 	}
@@ -117,7 +116,7 @@ func compare(broker string, sidecar *sidecar) error {
 		fmt.Printf("%-22s broker  %s, %d bytes\n%-22s sidecar %s, %d bytes: median %.1f times, p99 %.1f times as fast\n",
 			name, summary(times[0]), sizes[0], "", summary(times[1]), sizes[1],
 			ratio(times, 50), ratio(times, 99))
-		if err := capacity(ours, q, sidecar.pid); err != nil {
+		if err := capacity(ours, q, sidecar); err != nil {
 			return err
 		}
 	}
@@ -149,8 +148,8 @@ func ratio(times [2][]time.Duration, p int) float64 {
 
 // capacity asks the sidecar for a few seconds as fast as it answers, and prints
 // how many requests a second of its processor time answers.
-func capacity(c *conn, q kmsg.Request, pid int) error {
-	before, err := processorTime(pid)
+func capacity(c *conn, q kmsg.Request, sidecar *process.Sidecar) error {
+	before, err := sidecar.Usage()
 	if err != nil {
 		return err
 	}
@@ -160,49 +159,27 @@ func capacity(c *conn, q kmsg.Request, pid int) error {
 			return err
 		}
 	}
-	after, err := processorTime(pid)
+	after, err := sidecar.Usage()
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-22s one core of the sidecar answers %.0f a second\n", "", float64(n)/(after-before).Seconds())
+	fmt.Printf("%-22s one core of the sidecar answers %.0f a second\n", "", float64(n)/(after.CPU-before.CPU).Seconds())
 	return nil
 }
 
-// sidecar is one that runs as a process of its own.
-type sidecar struct {
-	admin string
-	pid   int
-	stop  func()
-}
-
-func startSidecar(ctx context.Context, dir string, cluster *realkafka.Cluster) (*sidecar, error) {
-	binary := filepath.Join(dir, "kraftside")
-	build := exec.CommandContext(ctx, "go", "build", "-tags", "grpcnotrace", "-o", binary, "github.com/kraftside/kraftside/cmd/sidecar")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return nil, fmt.Errorf("build the sidecar: %w", err)
-	}
-	ports, err := realkafka.FreePorts(2)
+// startSidecar starts one, and waits until it is ready.
+func startSidecar(ctx context.Context, dir string, cluster *realkafka.Cluster) (*process.Sidecar, error) {
+	binary, err := process.Build(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &sidecar{admin: fmt.Sprintf("127.0.0.1:%d", ports[0])}
-	http := fmt.Sprintf("127.0.0.1:%d", ports[1])
-	cmd := exec.CommandContext(ctx, binary, "run", "--kafka.bootstrap", strings.Join(cluster.Bootstrap(), ","),
-		"--metadata.controllers", strings.Join(cluster.ControllerBootstrap(), ","), "--http.listen", http, "--admin.listen", s.admin,
-		"--admin.max-staleness", "1m", "--groups.max-bytes-per-second", "0", "--store.dir", filepath.Join(dir, "store"), "--log.level", "warn")
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
+	sidecar, err := process.Start(ctx, binary, append(process.Kafka(cluster.Bootstrap(), cluster.ControllerBootstrap()),
+		"--admin.max-staleness", "1m", "--groups.max-bytes-per-second", "0", "--store.dir", filepath.Join(dir, "store"))...)
+	if err != nil {
 		return nil, err
 	}
-	s.pid = cmd.Process.Pid
-	s.stop = func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait() // it was told to end
+	if err := sidecar.Await(ctx, 5*time.Minute, 200*time.Millisecond, "/readyz"); err != nil {
+		return nil, errors.Join(err, sidecar.Stop())
 	}
-	if err := awaitReady(ctx, http); err != nil {
-		s.stop()
-		return nil, err
-	}
-	return s, nil
+	return sidecar, nil
 }

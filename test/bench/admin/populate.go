@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/kraftside/kraftside/test/bench/traffic"
 	"github.com/kraftside/kraftside/test/realkafka"
 )
 
@@ -63,20 +63,8 @@ func joinGroups(ctx context.Context, client *kgo.Client, from, step int) error {
 		last = 1
 	}
 	for i := from; i < last; i += step {
-		q := kmsg.NewPtrConsumerGroupHeartbeatRequest()
-		q.Group, q.MemberID, q.RebalanceTimeoutMillis = groupID(i), "member", 3_600_000
-		q.SubscribedTopicNames, q.Topics = []string{"read"}, []kmsg.ConsumerGroupHeartbeatRequestTopic{}
-		for late := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-			r, err := q.RequestWith(ctx, client)
-			if err == nil {
-				err = kerr.ErrorForCode(r.ErrorCode)
-			}
-			if err == nil {
-				break
-			}
-			if !kerr.IsRetriable(err) || time.Now().After(late) {
-				return fmt.Errorf("join %s: %w", q.Group, err)
-			}
+		if err := traffic.NewGroup(client, groupID(i), traffic.Topic{Name: "read"}).Join(ctx, "member"); err != nil {
+			return err
 		}
 	}
 	return nil

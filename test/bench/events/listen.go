@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -18,40 +16,13 @@ import (
 // record of its bump.
 type arrival struct{ took time.Duration }
 
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-func awaitReady(ctx context.Context, address string) error {
-	for late := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		resp, err := get(ctx, address, "/readyz")
-		if err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		if time.Now().After(late) {
-			return fmt.Errorf("the sidecar is not ready after a minute: %w", err)
-		}
-	}
-}
-
-func get(ctx context.Context, address, path string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
+// listen reads the stream of events until it ends.
+func listen(ctx context.Context, address string) (<-chan arrival, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/events", nil)
 	if err != nil {
 		return nil, err
 	}
-	return http.DefaultClient.Do(req)
-}
-
-// listen reads the stream of events until it ends.
-func listen(ctx context.Context, address string) (<-chan arrival, error) {
-	resp, err := get(ctx, address, "/v1/events")
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err
 	}

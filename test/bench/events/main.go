@@ -9,16 +9,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/kraftside/kraftside/test/bench/process"
+	"github.com/kraftside/kraftside/test/bench/traffic"
 	"github.com/kraftside/kraftside/test/realkafka"
 )
 
@@ -56,63 +56,57 @@ func measure(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	created, err := kadm.NewClient(client).CreateTopic(ctx, 4, 1, nil, topic)
+	created, err := kadm.NewClient(client).CreateTopic(ctx, 4, 1, nil, "orders")
 	if err != nil {
 		return err
 	}
+	topic := traffic.Topic{Name: created.Topic, ID: created.ID}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := startCommits(ctx, client, created.ID, *commits)
-	address, stop, err := startSidecar(ctx, dir, cluster)
+	c := startCommits(ctx, client, topic, *commits)
+	sidecar, err := startSidecar(ctx, dir, cluster)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	arrivals, err := listen(ctx, address)
-	if err != nil {
-		return err
-	}
-	return load(ctx, client, c, arrivals)
+	return errors.Join(follow(ctx, sidecar, traffic.NewGroup(client, "rebalancing", topic), c), sidecar.Stop())
 }
 
-// startSidecar runs one beside the cluster, until stop is called.
-func startSidecar(ctx context.Context, dir string, cluster *realkafka.Cluster) (address string, stop func(), err error) {
-	binary := filepath.Join(dir, "kraftside")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/kraftside/kraftside/cmd/sidecar")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return "", nil, fmt.Errorf("build the sidecar: %w", err)
+// startSidecar starts one, and waits until it is ready.
+func startSidecar(ctx context.Context, dir string, cluster *realkafka.Cluster) (*process.Sidecar, error) {
+	binary, err := process.Build(ctx, dir)
+	if err != nil {
+		return nil, err
 	}
-	if address, err = freeAddress(); err != nil {
-		return "", nil, err
+	flags := process.Kafka(cluster.Bootstrap(), cluster.ControllerBootstrap())
+	sidecar, err := process.Start(ctx, binary, append(flags, "--store.dir", filepath.Join(dir, "store"))...)
+	if err != nil {
+		return nil, err
 	}
-	sidecar := exec.CommandContext(ctx, binary, "run",
-		"--kafka.bootstrap", strings.Join(cluster.Bootstrap(), ","),
-		"--metadata.controllers", strings.Join(cluster.ControllerBootstrap(), ","),
-		"--http.listen", address, "--admin.listen", "127.0.0.1:0", "--store.dir", filepath.Join(dir, "store"), "--log.level", "warn")
-	sidecar.Stderr = os.Stderr
-	if err := sidecar.Start(); err != nil {
-		return "", nil, err
+	if err := sidecar.Await(ctx, time.Minute, 100*time.Millisecond, "/readyz"); err != nil {
+		return nil, errors.Join(err, sidecar.Stop())
 	}
-	stop = func() {
-		_ = sidecar.Process.Signal(os.Interrupt)
-		_ = sidecar.Wait() // it was told to end
+	return sidecar, nil
+}
+
+// follow measures beside a sidecar that is ready.
+func follow(ctx context.Context, sidecar *process.Sidecar, group *traffic.Group, c *committing) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // which ends the stream, so that the sidecar need not wait for it
+	arrivals, err := listen(ctx, sidecar.HTTP)
+	if err != nil {
+		return err
 	}
-	if err := awaitReady(ctx, address); err != nil {
-		stop()
-		return "", nil, err
-	}
-	return address, stop, nil
+	return load(ctx, group, c, arrivals)
 }
 
 // load brings about rebalances beside the commits, and prints how long each took to
 // arrive.
-func load(ctx context.Context, client *kgo.Client, c *committing, arrivals <-chan arrival) error {
+func load(ctx context.Context, group *traffic.Group, c *committing, arrivals <-chan arrival) error {
 	start := time.Now()
 	c.done.Store(0)
 	var rebalancing sync.WaitGroup
 	failed := make(chan error, 1)
-	rebalancing.Go(func() { failed <- rebalance(ctx, client, *bumps, *every) })
+	rebalancing.Go(func() { failed <- rebalance(ctx, group, *bumps, *every) })
 	var took []time.Duration
 	for late := time.NewTimer(time.Duration(*bumps)**every + 30*time.Second); len(took) < *bumps; {
 		select {

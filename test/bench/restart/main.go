@@ -17,6 +17,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -43,7 +44,7 @@ func measure(ctx context.Context, topics, runs int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s, err := build(ctx, dir)
+	p, err := build(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -54,22 +55,22 @@ func measure(ctx context.Context, topics, runs int) error {
 	}
 	defer c.close()
 	progress("filling the store")
-	r, err := once(ctx, s, c, false)
+	r, err := once(ctx, p, c, false)
 	if err != nil {
 		return fmt.Errorf("fill the store: %w", err)
 	}
 	progress("filled in %s", r.ready.Round(time.Millisecond))
-	return restarts(ctx, s, c, runs)
+	return restarts(ctx, p, c, runs)
 }
 
 // restarts prints the figures of each run, and the median.
-func restarts(ctx context.Context, s *sidecar, c *cluster, runs int) error {
+func restarts(ctx context.Context, p program, c *cluster, runs int) error {
 	var all []time.Duration
 	for n := 1; n <= runs; n++ {
 		if err := c.addTopic(fmt.Sprintf("late-%d", n)); err != nil {
 			return err
 		}
-		r, err := once(ctx, s, c, n == runs)
+		r, err := once(ctx, p, c, n == runs)
 		if err != nil {
 			return fmt.Errorf("run %d: %w", n, err)
 		}
@@ -95,18 +96,14 @@ type run struct {
 
 // once starts the sidecar, waits until it is ready, and stops it. Before that
 // its topics are counted, if they are to be.
-func once(ctx context.Context, s *sidecar, c *cluster, count bool) (r run, err error) {
+func once(ctx context.Context, p program, c *cluster, count bool) (r run, err error) {
 	before, begin := c.seen(), time.Now()
-	ctx, stop, err := s.start(ctx, c)
+	s, err := p.start(ctx, c)
 	if err != nil {
 		return r, err
 	}
-	defer func() {
-		if stopping := stop(); err == nil {
-			err = stopping
-		}
-	}()
-	if err := s.await(ctx, c.newest); err != nil {
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	if err := await(ctx, s, c.newest); err != nil {
 		return r, err
 	}
 	r.ready = time.Since(begin)
@@ -115,7 +112,7 @@ func once(ctx context.Context, s *sidecar, c *cluster, count bool) (r run, err e
 	}
 	if count {
 		progress("counting its topics")
-		err = s.holds(ctx, c.topics)
+		err = holds(ctx, s, c.topics)
 	}
 	return r, err
 }

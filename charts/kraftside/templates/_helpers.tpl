@@ -27,7 +27,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ printf "%s.%s.kraftside.io" (include "kraftside.fullname" .) .Release.Namespace }}
 {{- end -}}
 
-{{/* Requests and limits of cpu and memory, how large the store may become, and the disk that is requested for it. */}}
+{{/* Requests and limits of cpu and memory, how large the store may become, and the disk that is requested for it: docs/cost.md says why. */}}
 {{- define "kraftside.size" -}}
 {{- if eq .Values.size "s" -}}
 requests: {cpu: 20m, memory: 96Mi}
@@ -40,10 +40,10 @@ limits: {cpu: 500m, memory: 384Mi}
 storeBytes: 512MiB
 disk: 1Gi
 {{- else -}}
-requests: {cpu: 100m, memory: 384Mi}
+requests: {cpu: 300m, memory: 384Mi}
 limits: {cpu: "1", memory: 1Gi}
-storeBytes: 2GiB
-disk: 4Gi
+storeBytes: 512MiB
+disk: 1Gi
 {{- end -}}
 {{- end -}}
 

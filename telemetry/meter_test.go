@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kraftside/kraftside/internal/kafka"
+	"github.com/kraftside/kraftside/metadatalog"
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/store"
 	"github.com/kraftside/kraftside/web/webtest"
@@ -113,6 +114,18 @@ func TestSamples(t *testing.T) {
 	}
 	require.NotContains(t, text, "orders", "a topic is in a label")
 	require.NotContains(t, text, "otel_scope")
+}
+
+// A disk that cannot be read is a problem like any other: alerts look at it.
+func TestUnreadableDisk(t *testing.T) {
+	m, _ := newMeter(t, func(o *Options) {
+		view := *o.View()
+		view.Metadata.Problem = &metadatalog.Problem{Kind: metadatalog.Unreadable}
+		o.View = func() *pipeline.View { return &view }
+	})
+	text, _ := scrape(t, m, "")
+	require.Contains(t, text, `kraftside_metadata_problem{kind="unreadable"} 1`)
+	require.Contains(t, text, `kraftside_metadata_problem{kind="unreachable"} 0`)
 }
 
 func TestOpenMetrics(t *testing.T) {

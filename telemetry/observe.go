@@ -71,6 +71,7 @@ func nodeText(id kafka.NodeID) string {
 var metadataProblems = []metadatalog.ProblemKind{
 	metadatalog.Unreachable, metadatalog.NoLeader, metadatalog.WrongCluster, metadatalog.NotAuthorized,
 	metadatalog.NotController, metadatalog.BadAnswer, metadatalog.Corrupt, metadatalog.SnapshotFailed, metadatalog.Diverged,
+	metadatalog.Unreadable,
 }
 
 func (r *reading) metadata(v *pipeline.View) {

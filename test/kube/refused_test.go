@@ -28,6 +28,11 @@ func TestRefused(t *testing.T) {
 		`{flavour: custom, custom: {labels: {app: k}}, state: {kind: volume, volume: data}}`: "Kafka does not start beside a directory there that it does not know",
 		`{cluster: x, flavour: bitnami, source: quorum, custom: {nodeIdOffset: 100}, injection: {mode: snippet},
 		  kafka: {bootstrap: ["b:9092"], controllers: ["c:9093"]}}`: "cannot add custom.nodeIdOffset",
+		`{cluster: x, monitoring: {podMonitor: {enabled: true}, serviceMonitor: {enabled: true}}}`: "monitoring.podMonitor and monitoring.serviceMonitor are both enabled, and Prometheus would take every sidecar twice",
+		`{cluster: x, flavour: cfk, networkPolicy: {enabled: true}}`:                               "networkPolicy.enabled cuts the brokers off from their clients",
+		`{cluster: x, networkPolicy: {enabled: true, brokersIsolated: false}}`:                     "set networkPolicy.brokersIsolated to true",
+		`{cluster: x, ports: {admin: 0}, networkPolicy: {adminFrom: [{podSelector: {}}]}}`:         "networkPolicy.adminFrom lets pods reach the admin endpoint, and ports.admin is 0",
+		`{cluster: x, networkPolicy: {httpFrom: [{}]}}`:                                            "minProperties",
 	} {
 		_, err := render(t, values)
 		require.ErrorContains(t, err, want, values)

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -10,12 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 	chartcommon "helm.sh/helm/v4/pkg/chart/common"
 	chartutil "helm.sh/helm/v4/pkg/chart/common/util"
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 	"sigs.k8s.io/yaml"
 )
 
-const chartDir = "../../charts/kraftside"
+// chartDir is a link to charts/kraftside, as testdata/docs is to docs: what a test
+// reads outside its module the test cache does not see, and the test would pass on a
+// chart that it never read.
+const chartDir = "testdata/chart"
 
 // policyAPI is there from Kubernetes 1.36 on.
 const policyAPI = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
@@ -44,13 +49,18 @@ func renderIn(t *testing.T, namespace, values string) ([]object, error) {
 	if err != nil {
 		return nil, err
 	}
-	var objects []object
+	return objectsOf(t, files), nil
+}
+
+// objectsOf are the objects of rendered templates.
+func objectsOf(t *testing.T, files map[string]string) (objects []object) {
+	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if filepath.Ext(name) == ".yaml" {
 			objects = append(objects, parse(t, files[name])...)
 		}
 	}
-	return objects, nil
+	return objects
 }
 
 // parse are the objects of a YAML file.
@@ -76,17 +86,44 @@ func notes(t *testing.T, values string) string {
 
 func renderFiles(t *testing.T, namespace, values string) (map[string]string, error) {
 	t.Helper()
+	r := newRenderer(t)
+	r.namespace = namespace
+	return r.files(parseValues(t, values))
+}
+
+// renderer renders the chart as release "ks".
+type renderer struct {
+	chart     *v2.Chart
+	engine    engine.Engine
+	namespace string
+	anyValues bool // the schema is not asked
+}
+
+// newRenderer is one for the namespace "kafka".
+func newRenderer(t *testing.T) *renderer {
+	t.Helper()
 	chart, err := loader.Load(chartDir)
 	require.NoError(t, err)
-	var given map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(values), &given))
+	return &renderer{chart: chart, namespace: "kafka"}
+}
+
+// files are the rendered templates, by the path of the template.
+func (r *renderer) files(values map[string]any) (map[string]string, error) {
 	capabilities := chartcommon.DefaultCapabilities.Copy()
 	capabilities.APIVersions = append(slices.Clone(capabilities.APIVersions), policyAPI, kyvernoAPI)
-	all, err := chartutil.ToRenderValues(chart, given, chartcommon.ReleaseOptions{Name: "ks", Namespace: namespace, IsInstall: true}, capabilities)
+	release := chartcommon.ReleaseOptions{Name: "ks", Namespace: r.namespace, IsInstall: true}
+	all, err := chartutil.ToRenderValuesWithSchemaValidation(r.chart, values, release, capabilities, r.anyValues)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Render(chart, all)
+	return r.engine.RenderWithContext(context.Background(), r.chart, all)
+}
+
+func parseValues(t *testing.T, values string) map[string]any {
+	t.Helper()
+	var given map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(values), &given))
+	return given
 }
 
 // one is the only object of a kind.

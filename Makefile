@@ -9,6 +9,7 @@ OLDER       ?= 4.0.2,4.1.2,4.2.1,4.3.1
 BENCHFLAGS  ?=
 IMAGE_DIR   ?= bin/image
 STATICCHECK ?= $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+HELM_DOCS   ?= $(GO) run github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 
 # Without the pages for tracing that gRPC brings, which nobody serves here, the
 # sidecar takes 7 MB less memory.
@@ -18,7 +19,7 @@ TAGS ?= grpcnotrace
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit chart test-kube kube-programs race lint fuzz e2e e2e-older bench generate record-demo image image-test
+.PHONY: help build test unit chart test-kube kube-programs race lint fuzz e2e e2e-older bench generate record-demo image image-test chart-docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,3 +80,6 @@ image: ## write the container image as an OCI layout to IMAGE_DIR, without Docke
 # outside of the test's module have changed.
 image-test: ## make the image twice and look into it (1 minute, 4 at first)
 	$(GO) test -C dist/image -count 1 ./...
+
+chart-docs: ## write the README of the Helm chart anew
+	cd charts/kraftside && $(HELM_DOCS) --sort-values-order file $(HELM_DOCS_FLAGS)

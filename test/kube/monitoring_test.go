@@ -25,8 +25,9 @@ func TestRules(t *testing.T) {
 		annotations := r["annotations"].(map[string]any)
 		require.NotEmpty(t, annotations["summary"])
 		require.Regexp(t, `Ask( it)?: (kraftside|curl) `, annotations["description"])
-		require.Equal(t, fmt.Sprintf("docs/runbooks/%s.md", r["alert"]), annotations["runbook_url"])
-		require.FileExists(t, "testdata/"+annotations["runbook_url"].(string))
+		page := fmt.Sprintf("docs/runbooks/%s.md", r["alert"])
+		require.Equal(t, "https://github.com/kraftside/kraftside/blob/main/"+page, annotations["runbook_url"])
+		require.FileExists(t, "testdata/"+page)
 		require.Contains(t, []any{"page", "ticket", "info"}, r["labels"].(map[string]any)["severity"])
 	}
 	require.Equal(t, []string{

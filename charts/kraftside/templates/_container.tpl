@@ -10,7 +10,7 @@ The container, as YAML. Takes a dict with the root and the target:
 {{- $flavour := fromYaml (include "kraftside.flavour" .root) -}}
 {{- $beside := ne .target "standalone" -}}
 {{- $dir := and $beside (eq $v.source "dir") -}}
-{{- $resources := fromYaml (include "kraftside.resources" .root) -}}
+{{- $resources := fromYaml (include "kraftside.resources" .) -}}
 name: kraftside
 image: {{ include "kraftside.image" .root }}
 imagePullPolicy: {{ $v.image.pullPolicy }}
@@ -78,7 +78,7 @@ the Secrets, too: the container says that they are missing, and the broker does 
 {{- define "kraftside.volumes" -}}
 {{- $state := .Values.state -}}
 - name: kraftside-config
-  configMap: {name: {{ include "kraftside.fullname" . }}, optional: true}
+  configMap: {name: {{ include "kraftside.configName" (dict "root" . "target" "policy") }}, optional: true}
 {{- range $i, $name := .Values.secrets }}
 - name: kraftside-secret-{{ $i }}
   secret: {secretName: {{ $name }}, optional: true}
@@ -104,12 +104,13 @@ the Secrets, too: the container says that they are missing, and the broker does 
 
 {{/*
 Requests and limits. The store on an emptyDir takes the node's disk, which is requested and not limited: over a limit the
-kubelet evicts the whole pod.
+kubelet evicts the whole pod. Takes the same as the container.
 */}}
 {{- define "kraftside.resources" -}}
-{{- $size := fromYaml (include "kraftside.size" .) -}}
-{{- $resources := .Values.resources | default (pick $size "requests" "limits") | deepCopy -}}
-{{- if eq .Values.state.kind "emptyDir" -}}
+{{- $v := .root.Values -}}
+{{- $size := fromYaml (include "kraftside.size" .root) -}}
+{{- $resources := $v.resources | default (pick $size "requests" "limits") | deepCopy -}}
+{{- if eq .target "standalone" | ternary (not $v.standalone.storage) (eq $v.state.kind "emptyDir") -}}
 {{- $_ := set $resources.requests "ephemeral-storage" (index $resources.requests "ephemeral-storage" | default $size.disk) -}}
 {{- end -}}
 {{ toYaml $resources }}

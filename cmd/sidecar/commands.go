@@ -29,6 +29,8 @@ func commands(out *cli.Output) []*cobra.Command {
 		diffCommand(out),
 		checkCommand(out),
 		renderCommand(out),
+		preflightCommand(out),
+		upgradeInPlaceCommand(out),
 		versionCommand(out),
 	}
 }

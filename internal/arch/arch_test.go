@@ -103,10 +103,11 @@ var layers = map[string]layer{
 		"internal/ask", "internal/cli", "internal/logfile", "internal/logdir", "internal/recordbatch", "metadatalog/record", "metadatalog",
 		"image/loader", "groups", "groups/offsetslog", "pipeline", "web", "web/api", "whatif",
 	}},
-	"charts":           {},
-	"internal/snippet": {imports: []string{"charts", "internal/nearest"}},
-	"cmd/sidecar":      {imports: []string{"*"}},
-	"dist/image":       {},
+	"charts":              {},
+	"internal/snippet":    {imports: []string{"charts", "internal/nearest"}},
+	"internal/kubernetes": {imports: []string{"internal/pause", "internal/cli"}},
+	"cmd/sidecar":         {imports: []string{"*"}},
+	"dist/image":          {},
 
 	"test/realkafka":  {imports: []string{"*"}, testing: true},
 	"test/recorddemo": {imports: []string{"*"}, testing: true},
@@ -132,6 +133,7 @@ func layerOf(dir string) (l layer, known bool) {
 var libraries = map[string][]string{
 	"go.opentelemetry.io/":           {"telemetry", "cmd/sidecar"},
 	"github.com/cockroachdb/pebble/": {"store", "store/storetest"},
+	"k8s.io/":                        {"internal/kubernetes"},
 	"github.com/spf13/cobra":         {"cmd/sidecar"},
 	"github.com/spf13/pflag":         {"cmd/sidecar", "internal/config"},
 }

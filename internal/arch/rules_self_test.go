@@ -26,6 +26,7 @@ func TestRulesBite(t *testing.T) {
 		"otel in telemetry": {"telemetry/a.go", `import _ "go.opentelemetry.io/otel/sdk/metric"`, ""},
 		"otel elsewhere":    {"web/a.go", `import _ "go.opentelemetry.io/otel/sdk/metric"`, "only telemetry and cmd/sidecar may"},
 		"pebble elsewhere":  {"groups/a.go", `import _ "github.com/cockroachdb/pebble/v2"`, "only store and store/storetest may"},
+		"k8s elsewhere":     {"sidecar/a.go", `import _ "k8s.io/client-go/rest"`, "only internal/kubernetes may"},
 
 		"log in a pure package":       {"groups/a.go", `import _ "log/slog"`, "the package is pure"},
 		"files in a pure package":     {"image/a.go", `import _ "os"`, "the package is pure"},

@@ -198,7 +198,7 @@ func TestNodeID(t *testing.T) {
 	}
 }
 
-// Kyverno gets the same policy, for pods alone, once injection is enabled.
+// Kyverno gets the same policy, for pods alone.
 func TestKyverno(t *testing.T) {
 	objects, err := render(t, `{cluster: prod, injection: {mode: kyverno, enabled: true}}`)
 	require.NoError(t, err)
@@ -209,9 +209,28 @@ func TestKyverno(t *testing.T) {
 	objects, err = render(t, `{cluster: prod}`)
 	require.NoError(t, err)
 	require.Equal(t, one(t, objects, "MutatingAdmissionPolicy")["spec"], any(kyverno))
-	objects, err = render(t, `{cluster: prod, injection: {mode: kyverno}}`)
+}
+
+// Until injection is enabled, a policy is for what has the label of preflight alone, which no broker
+// has.
+func TestNotEnabled(t *testing.T) {
+	label := map[string]any{"kraftside.io/preflight": "true"}
+	objects, err := render(t, `{cluster: prod}`)
 	require.NoError(t, err)
-	for _, o := range objects {
-		require.NotEqual(t, "MutatingPolicy", o.kind())
+	binding := one(t, objects, "MutatingAdmissionPolicyBinding")["spec"].(map[string]any)
+	require.Equal(t, map[string]any{"objectSelector": map[string]any{"matchLabels": label}}, binding["matchResources"])
+	objects, err = render(t, `{cluster: prod, injection: {enabled: true}}`)
+	require.NoError(t, err)
+	require.NotContains(t, one(t, objects, "MutatingAdmissionPolicyBinding")["spec"], "matchResources")
+
+	selector := func(values string) map[string]any {
+		objects, err := render(t, values)
+		require.NoError(t, err)
+		constraints := one(t, objects, "MutatingPolicy")["spec"].(map[string]any)["matchConstraints"].(map[string]any)
+		return constraints["objectSelector"].(map[string]any)["matchLabels"].(map[string]any)
 	}
+	enabled := selector(`{cluster: prod, injection: {mode: kyverno, enabled: true}}`)
+	require.NotContains(t, enabled, "kraftside.io/preflight")
+	enabled["kraftside.io/preflight"] = "true"
+	require.Equal(t, enabled, selector(`{cluster: prod, injection: {mode: kyverno}}`))
 }

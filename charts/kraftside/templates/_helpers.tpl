@@ -27,6 +27,20 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ printf "%s.%s.kraftside.io" (include "kraftside.fullname" .) .Release.Namespace }}
 {{- end -}}
 
+{{/* The label of the copies of pods that `kraftside preflight` tries, and that no broker has: a policy that is not enabled is for them alone. */}}
+{{- define "kraftside.preflightLabel" -}}
+kraftside.io/preflight: "true"
+{{- end -}}
+
+{{/* Labels as a selector on a command line. */}}
+{{- define "kraftside.labelSelector" -}}
+{{- $all := list -}}
+{{- range $key, $value := . -}}
+{{- $all = append $all (printf "%s=%s" $key $value) -}}
+{{- end -}}
+{{- join "," $all -}}
+{{- end -}}
+
 {{/* Requests and limits of cpu and memory, how large the store may become, and the disk that is requested for it: docs/cost.md says why. */}}
 {{- define "kraftside.size" -}}
 {{- if eq .Values.size "s" -}}

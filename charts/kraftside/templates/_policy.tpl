@@ -26,6 +26,9 @@ matchConstraints:
   objectSelector:
     matchLabels:
       {{- toYaml $flavour.labels | nindent 8 }}
+{{- if and (eq $v.injection.mode "kyverno") (not $v.injection.enabled) }}
+        {{- include "kraftside.preflightLabel" . | nindent 8 }}
+{{- end }}
   resourceRules:
     - apiGroups: [""]
       apiVersions: [v1]

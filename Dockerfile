@@ -9,7 +9,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -tags grpcnotrace -ldflags "-s -w -buildid=" -o /kraftside ./cmd/sidecar
+    go build -trimpath -tags grpcnotrace,beside -ldflags "-s -w -buildid=" -o /kraftside ./cmd/sidecar
 RUN mkdir /state /empty
 
 FROM scratch

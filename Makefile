@@ -14,6 +14,8 @@ HELM_DOCS   ?= $(GO) run github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2
 # Without the pages for tracing that gRPC brings, which nobody serves here, the
 # sidecar takes 7 MB less memory.
 TAGS ?= grpcnotrace
+# What runs beside a broker has no client for Kubernetes, either.
+BESIDE_TAGS ?= $(TAGS),beside
 
 # The project has no C; without cgo a fresh machine compiles none of others.
 export CGO_ENABLED ?= 0
@@ -24,9 +26,10 @@ export CGO_ENABLED ?= 0
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## compile every package, and bin/kraftside as it is to be deployed
+build: ## compile every package, bin/kraftside with all commands, and bin/beside/kraftside as it runs beside a broker
 	$(GO) build ./...
 	$(GO) build -tags $(TAGS) -o bin/kraftside ./cmd/sidecar
+	$(GO) build -tags $(BESIDE_TAGS) -o bin/beside/kraftside ./cmd/sidecar
 
 test: unit e2e chart ## run all tests, those on released Kafka and Jaeger included
 
@@ -56,6 +59,7 @@ lint: ## gofmt, go vet and staticcheck, with and without the e2e tag
 		echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) vet -tags e2e ./...
+	$(GO) vet -tags beside ./cmd/sidecar
 	$(GO) vet -C test/kube -tags kube ./...
 	$(STATICCHECK) ./...
 	$(STATICCHECK) -tags e2e ./...
@@ -74,7 +78,7 @@ record-demo: ## record anew what demo plays, from released Kafka (3 minutes)
 	$(GO) test ./demo -rewrite
 
 image: ## write the container image as an OCI layout to IMAGE_DIR, without Docker
-	$(GO) run -C dist/image . -source ../.. -tags $(TAGS) -o $(abspath $(IMAGE_DIR))
+	$(GO) run -C dist/image . -source ../.. -tags $(BESIDE_TAGS) -o $(abspath $(IMAGE_DIR))
 
 # Without -count go would take its word from before: it does not see that sources
 # outside of the test's module have changed.

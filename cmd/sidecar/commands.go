@@ -15,7 +15,7 @@ const (
 
 // commands are all commands but those that cobra adds, in the order of help.
 func commands(out *cli.Output) []*cobra.Command {
-	return []*cobra.Command{
+	all := []*cobra.Command{
 		runCommand(out),
 		demoCommand(out),
 		statusCommand(out),
@@ -29,8 +29,6 @@ func commands(out *cli.Output) []*cobra.Command {
 		diffCommand(out),
 		checkCommand(out),
 		renderCommand(out),
-		preflightCommand(out),
-		upgradeInPlaceCommand(out),
-		versionCommand(out),
 	}
+	return append(append(all, kubernetesCommands(out)...), versionCommand(out))
 }

@@ -1,3 +1,5 @@
+//go:build !beside
+
 package main
 
 import (
@@ -12,6 +14,11 @@ import (
 	"github.com/kraftside/kraftside/internal/cli"
 	kube "github.com/kraftside/kraftside/internal/kubernetes"
 )
+
+// kubernetesCommands are those that ask an API server.
+func kubernetesCommands(out *cli.Output) []*cobra.Command {
+	return []*cobra.Command{preflightCommand(out), upgradeInPlaceCommand(out)}
+}
 
 // brokerFlags say which pods are meant, and which API server is asked.
 type brokerFlags struct {

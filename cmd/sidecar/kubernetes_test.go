@@ -1,3 +1,5 @@
+//go:build !beside
+
 package main
 
 import (

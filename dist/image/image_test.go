@@ -32,7 +32,7 @@ import (
 
 const (
 	root = "../.."
-	tags = "grpcnotrace"
+	tags = "grpcnotrace,beside"
 )
 
 // TestImage makes the image twice, of copies of the sources at different places and

@@ -38,7 +38,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	atExit = append(atExit, func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "kraftside")
-	cmd := exec.Command("go", "build", "-C", "../..", "-tags", "grpcnotrace", "-o", path, "./cmd/sidecar")
+	cmd := exec.Command("go", "build", "-C", "../..", "-tags", "grpcnotrace,beside", "-o", path, "./cmd/sidecar")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, out)

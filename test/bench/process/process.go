@@ -23,7 +23,7 @@ import (
 // The working directory must be in the project.
 func Build(ctx context.Context, dir string) (binary string, err error) {
 	binary = filepath.Join(dir, "kraftside")
-	b := exec.CommandContext(ctx, "go", "build", "-tags", "grpcnotrace", "-o", binary, "github.com/kraftside/kraftside/cmd/sidecar")
+	b := exec.CommandContext(ctx, "go", "build", "-tags", "grpcnotrace,beside", "-o", binary, "github.com/kraftside/kraftside/cmd/sidecar")
 	b.Stderr = os.Stderr
 	if err := b.Run(); err != nil {
 		return "", fmt.Errorf("build the sidecar: %w", err)

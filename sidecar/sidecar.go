@@ -54,6 +54,7 @@ type Sidecar struct {
 	logs      transitions
 	further   func() []api.Reason // not to be ready; nil: none
 	misplaced atomic.Pointer[api.Reason]
+	unlocated bool // the log directory was not there at the start
 }
 
 // errOtherCluster ends a run of the sidecar whose store is of another cluster
@@ -76,12 +77,15 @@ func run(ctx context.Context, c *config.Config, version string, log *slog.Logger
 			return err
 		}
 		s.further = reasons
-		err = s.Wait(ctx)
-		if !errors.Is(err, errOtherCluster) {
+		switch err = s.Wait(ctx); {
+		case errors.Is(err, errOtherCluster):
+			log.Warn("the store is of another cluster, starting over", "cluster.id", s.ClusterID())
+		case errors.Is(err, errLocated):
+			log.Info("the log directory is there now, starting over", "dir", c.Metadata.Dir)
+		default:
 			return err
 		}
 		clusterID = s.ClusterID()
-		log.Warn("the store is of another cluster, starting over", "cluster.id", clusterID)
 	}
 }
 
@@ -115,33 +119,6 @@ func Start(c *config.Config, clusterID, version string, log *slog.Logger) (*Side
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
-}
-
-// locate finds the neighbour broker's metadata log and, in it, which broker
-// and which cluster it is.
-func (s *Sidecar) locate() {
-	s.node = s.config.NodeID
-	if s.config.Metadata.Dir != "" {
-		at, err := metadatalog.FindDir(s.config.Metadata.Dir)
-		if err != nil {
-			s.log.Warn("metadata log directory", "error", err)
-		} else {
-			s.location = at
-			if s.node == kafka.NoNode {
-				s.node = at.NodeID
-			}
-			if at.ClusterID != "" {
-				s.clusterID.Store(&at.ClusterID)
-			}
-		}
-	}
-	s.scope = pipeline.Scope(s.config.Groups.Scope)
-	if s.scope == "" {
-		s.scope = pipeline.All
-		if s.node != kafka.NoNode {
-			s.scope = pipeline.Local
-		}
-	}
 }
 
 func (s *Sidecar) openStore() error {
@@ -250,15 +227,17 @@ func (s *Sidecar) Wait(ctx context.Context) error {
 	for _, f := range work {
 		running.Go(func() { f(ctx) })
 	}
-	running.Go(func() {
-		if err := s.identify(ctx); err != nil {
-			cancel(err)
-		}
-	})
+	for _, f := range []func(context.Context) error{s.identify, s.awaitLocation} {
+		running.Go(func() {
+			if err := f(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
 	running.Wait()
 	s.pipeline.Tick(time.Now()) // so that the store has all of what was read
 	err := s.close()
-	if cause := context.Cause(ctx); errors.Is(cause, errOtherCluster) {
+	if cause := context.Cause(ctx); errors.Is(cause, errOtherCluster) || errors.Is(cause, errLocated) {
 		return cause
 	}
 	return err

@@ -49,11 +49,11 @@ func typed(t *testing.T, o object, to any) {
 // The program takes the configuration that the chart gives it.
 func TestConfiguration(t *testing.T) {
 	for flavour, want := range map[string]string{
-		"strimzi":   "12 dir /var/lib/kafka/data-0/kafka-log12 dir [/var/lib/kafka/data-0/kafka-log12 /var/lib/kafka/data-1/kafka-log12] [localhost:9092] prod",
-		"cfk":       "102 dir /mnt/data/data0/logs dir [/mnt/data/data0/logs] [localhost:9092] prod",
-		"koperator": "0 dir /kafka-logs/kafka dir [/kafka-logs/kafka] [localhost:9092] prod",
+		"strimzi":   "-1 dir /var/lib/kafka/data-0/kafka-log12 dir [/var/lib/kafka/data-0/kafka-log12 /var/lib/kafka/data-1/kafka-log12] [localhost:9092] prod",
+		"cfk":       "-1 dir /mnt/data/data0/logs dir [/mnt/data/data0/logs] [localhost:9092] prod",
+		"koperator": "-1 dir /kafka-logs/kafka dir [/kafka-logs/kafka] [localhost:9092] prod",
 		"bitnami":   "101 quorum  kafka [] [prod-kafka:9092] prod",
-		"custom":    "0 dir /data dir [/data] [localhost:9092] ",
+		"custom":    "-1 dir /data dir [/data] [localhost:9092] ",
 	} {
 		values := read(t, "values", flavour+".yaml")
 		sidecar, _ := injected(t, newPolicy(t, values).admit(t, brokerPod(t, flavour)))

@@ -190,11 +190,20 @@ func TestRootUser(t *testing.T) {
 	require.Zero(t, *c.SecurityContext.RunAsUser)
 }
 
-// The node id is what the flavour makes of the pod.
+// From the quorum the node id is what the flavour makes of the pod; on a broker's disk
+// stands whose it is.
 func TestNodeID(t *testing.T) {
 	for flavour, want := range map[string]string{"strimzi": "12", "cfk": "102", "koperator": "0", "bitnami": "101", "custom": "0"} {
-		c, _ := injected(t, newPolicy(t, read(t, "values", flavour+".yaml")).admit(t, brokerPod(t, flavour)))
-		require.Contains(t, c.Env, corev1.EnvVar{Name: "KRAFTSIDE_NODE_ID", Value: want}, flavour)
+		var values map[string]any
+		require.NoError(t, yaml.Unmarshal([]byte(read(t, "values", flavour+".yaml")), &values))
+		for _, source := range []string{"dir", "quorum"} {
+			values["source"], values["kafka"] = source, map[string]any{"bootstrap": []string{"b:9092"}, "controllers": []string{"c:9093"}}
+			raw, err := yaml.Marshal(values)
+			require.NoError(t, err)
+			c, _ := injected(t, newPolicy(t, string(raw)).admit(t, brokerPod(t, flavour)))
+			given := corev1.EnvVar{Name: "KRAFTSIDE_NODE_ID", Value: want}
+			require.Equal(t, source == "quorum", slices.Contains(c.Env, given), "%s of %s", source, flavour)
+		}
 	}
 }
 

@@ -224,6 +224,22 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// In a pod that is made for the first time the container starts before its broker has
+// formatted the disk. It finds out beside which broker it is all the same.
+func TestRunsBeforeItsBroker(t *testing.T) {
+	cluster := startKafka(t)
+	s := newScene(t, cluster, "dir")
+	disk := t.TempDir()
+	s.volumes["logs"] = disk
+	s.start()
+	s.await("/readyz", http.StatusServiceUnavailable, "metadata")
+	for _, name := range []string{"meta.properties", "replication-offset-checkpoint", "__cluster_metadata-0"} { // partitions have large files
+		out, err := exec.Command("cp", "-a", "--sparse=always", filepath.Join(cluster.LogDir(1), name), disk).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	s.await("/v1/status", http.StatusOK, `"nodeId":1`)
+}
+
 // What is wrong with a pod is told, and ends nothing.
 func TestWrong(t *testing.T) {
 	cluster := startKafka(t)

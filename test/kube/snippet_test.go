@@ -98,8 +98,7 @@ func TestRenderedWithoutHelm(t *testing.T) {
 	}
 }
 
-// A snippet is the container that the policy makes, but for what the policy takes
-// from the pod: its node id, which the log directory tells the program.
+// A snippet is the container that the policy makes.
 func TestSnippetIsThePolicys(t *testing.T) {
 	for _, flavour := range []string{"bitnami", "cfk", "custom", "koperator"} {
 		t.Run(flavour, func(t *testing.T) {
@@ -107,12 +106,6 @@ func TestSnippetIsThePolicys(t *testing.T) {
 			want, _ := injected(t, pod)
 			spec := snippetPod(t, flavour, in(t, "snippet", flavour))
 			got := spec.InitContainers[0]
-			for i, e := range want.Env {
-				if e.Name == "KRAFTSIDE_NODE_ID" {
-					want.Env = append(want.Env[:i], want.Env[i+1:]...)
-					break
-				}
-			}
 			if want.SecurityContext.RunAsUser == nil {
 				want.SecurityContext.RunAsUser = pod.Spec.SecurityContext.RunAsUser
 			}

@@ -21,9 +21,11 @@ restartPolicy: Always
 env:
   - {name: GOMEMLIMIT, value: {{ include "kraftside.goMemory" $resources.limits.memory }}}
   - {name: KRAFTSIDE_HTTP_LISTEN, value: ":{{ $v.ports.http }}"}
-{{- if eq .target "policy" }}
+{{- /* In a log directory stands whose it is. */}}
+{{- if $dir }}
+{{- else if eq .target "policy" }}
   - {name: KRAFTSIDE_NODE_ID, value: "cel:variables.nodeId"}
-{{- else if and $beside (not $dir) }}
+{{- else if $beside }}
   - {name: KRAFTSIDE_NODE_ID, valueFrom: {fieldRef: {fieldPath: "metadata.labels['{{ $flavour.nodeIdLabel | default "apps.kubernetes.io/pod-index" }}']"}}}
 {{- end }}
 {{- if $dir }}

@@ -21,7 +21,7 @@ BESIDE_TAGS ?= $(TAGS),beside
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test unit chart test-kube kube-programs race lint fuzz e2e e2e-older bench generate record-demo image image-test chart-docs
+.PHONY: help build test unit chart test-kube race lint fuzz e2e e2e-older bench generate record-demo image image-test chart-docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,9 +48,6 @@ chart: ## test the Helm chart: what it renders and refuses, and its policy, by K
 test-kube: ## vet and test the chart on a control plane, and the container beside released Kafka (as root; builds Kubernetes once)
 	$(GO) vet -C test/kube -tags kube ./...
 	$(GO) test -C test/kube -tags kube -count 1 -timeout 40m .
-
-kube-programs: ## build the programs that test-kube needs
-	$(GO) test -C test/kube -tags kube -count 1 -timeout 40m -run '^TestPrograms$$' .
 
 race: ## run all tests under the race detector
 	CGO_ENABLED=1 $(GO) test -tags detectors -race ./...

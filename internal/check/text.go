@@ -23,7 +23,7 @@ func (r *Report) Text(t *cli.Text) {
 		rows = append(rows, l.row(t))
 	}
 	if empty > 0 {
-		rows = append(rows, []string{OK.text(t), "and " + plural(empty, "log") + " without records"})
+		rows = append(rows, []string{OK.text(t), "and " + cli.Count(empty, "log") + " without records"})
 	}
 	t.Table("  ", rows)
 	for _, l := range r.Logs {
@@ -43,7 +43,7 @@ func (r *Report) answer() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, result))
 		}
 	}
-	return plural(len(r.Logs), "log") + ": " + strings.Join(parts, ", ")
+	return cli.Count(len(r.Logs), "log") + ": " + strings.Join(parts, ", ")
 }
 
 func (l *LogReport) row(t *cli.Text) []string {
@@ -75,19 +75,12 @@ func (l *LogReport) extent() string {
 func (l *LogReport) files() string {
 	var parts []string
 	if l.Segments > 0 {
-		parts = append(parts, plural(l.Segments, "segment"))
+		parts = append(parts, cli.Count(l.Segments, "segment"))
 	}
 	if l.Snapshots > 0 {
-		parts = append(parts, plural(l.Snapshots, "snapshot"))
+		parts = append(parts, cli.Count(l.Snapshots, "snapshot"))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // contents is what the log comes to, in words.
@@ -95,14 +88,14 @@ func (l *LogReport) contents() string {
 	var parts []string
 	for _, kind := range []string{"classic", "consumer", "share", "streams"} {
 		if n := l.Groups[kind]; n > 0 {
-			parts = append(parts, plural(n, kind+" group"))
+			parts = append(parts, cli.Count(n, kind+" group"))
 		}
 	}
 	if i := l.Image; i != nil {
-		parts = append(parts, plural(i.Brokers, "broker"), plural(i.Topics, "topic"), plural(i.Partitions, "partition"))
+		parts = append(parts, cli.Count(i.Brokers, "broker"), cli.Count(i.Topics, "topic"), cli.Count(i.Partitions, "partition"))
 	}
 	if l.SnapshotsEqual > 0 {
-		parts = append(parts, plural(l.SnapshotsEqual, "snapshot")+" equal to the log")
+		parts = append(parts, cli.Count(l.SnapshotsEqual, "snapshot")+" equal to the log")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -126,7 +119,7 @@ func (l *LogReport) details(t *cli.Text) {
 		t.Printf("  and %d more\n", l.MoreFindings)
 	}
 	for _, a := range l.Anomalies {
-		t.Printf("  %s  %s: %s\n", t.Yellow("anomaly"), plural(int(a.Count), "record"), anomalies[a.Kind])
+		t.Printf("  %s  %s: %s\n", t.Yellow("anomaly"), cli.Count(int(a.Count), "record"), anomalies[a.Kind])
 		for _, one := range a.First {
 			t.Printf("    offset %d, group %s: %s\n", one.Offset, cli.Name(one.Group), cli.Escape(one.Reason))
 		}

@@ -23,6 +23,14 @@ func odd(r rune) bool {
 	return r == '"' || r == '\\' || unicode.IsSpace(r) || wire.ActsOnTerminal(r)
 }
 
+// Count is a number of things that have a regular plural.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // Escape is a text that may hold names from Kafka with every character that
 // could act on a terminal written as a JSON escape.
 func Escape(s string) string {

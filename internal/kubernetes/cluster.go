@@ -156,10 +156,3 @@ func some(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

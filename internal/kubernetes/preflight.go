@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kraftside/kraftside/internal/cli"
 )
 
 // The checks, in the order of the report.
@@ -152,7 +154,7 @@ func (e *examination) run(ctx context.Context, all []*pod, mayNotCreate bool) er
 }
 
 func (e *examination) found(brokers, others int) finding {
-	seen := plural(brokers, "pod") + " with the labels " + e.selector
+	seen := cli.Count(brokers, "pod") + " with the labels " + e.selector
 	if others > 0 {
 		seen += fmt.Sprintf("; %d more left alone, by the annotation %s or for want of a container %s", others, optOut, e.b.Flavour.Container)
 	}

@@ -118,7 +118,7 @@ func (p *Preflight) Text(t *cli.Text) {
 			counts = append(counts, fmt.Sprintf("%d %s", n, r.text(t)))
 		}
 	}
-	t.Printf("%s   %s in namespace %s   flavour %s   %s\n\n", p.title, plural(len(p.Brokers), "broker"), cli.Name(p.Namespace), p.Flavour, strings.Join(counts, ", "))
+	t.Printf("%s   %s in namespace %s   flavour %s   %s\n\n", p.title, cli.Count(len(p.Brokers), "broker"), cli.Name(p.Namespace), p.Flavour, strings.Join(counts, ", "))
 	var rows [][]string
 	for i := 0; i < len(p.Checks); i++ {
 		c := p.Checks[i]
@@ -128,7 +128,7 @@ func (p *Preflight) Text(t *cli.Text) {
 			for _, other := range p.Checks[i : i+n] {
 				names = append(names, other.Check)
 			}
-			c.Check, seen = plural(n, "check"), seen+": "+strings.Join(names, ", ")
+			c.Check, seen = cli.Count(n, "check"), seen+": "+strings.Join(names, ", ")
 			i += n - 1
 		}
 		if n := len(c.Pods); n > 0 && n < len(p.Brokers) {

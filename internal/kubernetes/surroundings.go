@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kraftside/kraftside/internal/cli"
 )
 
 // configuration is whether the file that the sidecar is started with is there, and the Secrets that it
@@ -180,7 +182,7 @@ func (c *Cluster) quota(ctx context.Context, trials []*trial) finding {
 			}
 		}
 	}
-	return passed("room for the sidecars in %s of the namespace", plural(len(all), "quota"))
+	return passed("room for the sidecars in %s of the namespace", cli.Count(len(all), "quota"))
 }
 
 // needed is what all sidecars ask for that are not there yet.

@@ -15,7 +15,7 @@ func (u *Upgrade) Text(t *cli.Text) {
 			counts = append(counts, fmt.Sprintf("%d %s", n, o.text(t, u.DryRun)))
 		}
 	}
-	t.Printf("%s   %s in namespace %s   %s\n\n", u.title, plural(len(u.Pods), "broker"), cli.Name(u.Namespace), strings.Join(counts, ", "))
+	t.Printf("%s   %s in namespace %s   %s\n\n", u.title, cli.Count(len(u.Pods), "broker"), cli.Name(u.Namespace), strings.Join(counts, ", "))
 	var rows [][]string
 	for _, p := range u.Pods {
 		image := p.Image

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // restricted has pods refused that the strictest Pod Security Standard does not
@@ -92,12 +91,7 @@ func TestOnceOrNever(t *testing.T) {
 func TestImageThatDoesNotExist(t *testing.T) {
 	p := server(t)
 	ns := p.namespace(t, nil)
-	var values map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(enabled(t, "strimzi")), &values))
-	values["image"] = map[string]any{"tag": "absent"}
-	raw, err := yaml.Marshal(values)
-	require.NoError(t, err)
-	p.install(t, ns, string(raw))
+	p.install(t, ns, valuesWith(t, "strimzi", map[string]any{"injection": map[string]any{"enabled": true}, "image": map[string]any{"tag": "absent"}}))
 	p.admit(t, runnable(t, "strimzi", ns))
 	pod, err := p.client.CoreV1().Pods(ns).Create(t.Context(), runnable(t, "strimzi", ns), strict(false))
 	require.NoError(t, err)

@@ -53,12 +53,6 @@ func programs() (string, error) {
 	})
 }
 
-// What the control plane runs can be built.
-func TestPrograms(t *testing.T) {
-	_, err := programs()
-	require.NoError(t, err)
-}
-
 // build compiles with the flags of the tests, so that both compile a package once.
 func build(to string, packages ...string) error {
 	// Helm refuses a cluster whose version it does not know.

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,15 +33,21 @@ func brokerPod(t *testing.T, flavour string) *corev1.Pod {
 	return &p
 }
 
-// enabled are the values of a flavour whose policy is in effect.
-func enabled(t *testing.T, flavour string) string {
+// valuesWith are the values of a flavour, with others in the place of theirs.
+func valuesWith(t *testing.T, flavour string, others map[string]any) string {
 	t.Helper()
 	var values map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "values", flavour+".yaml")), &values))
-	values["injection"] = map[string]any{"enabled": true}
+	maps.Copy(values, others)
 	raw, err := yaml.Marshal(values)
 	require.NoError(t, err)
 	return string(raw)
+}
+
+// enabled are the values of a flavour whose policy is in effect.
+func enabled(t *testing.T, flavour string) string {
+	t.Helper()
+	return valuesWith(t, flavour, map[string]any{"injection": map[string]any{"enabled": true}})
 }
 
 // injected is the sidecar in a pod, and the broker.
@@ -194,13 +201,11 @@ func TestRootUser(t *testing.T) {
 // stands whose it is.
 func TestNodeID(t *testing.T) {
 	for flavour, want := range map[string]string{"strimzi": "12", "cfk": "102", "koperator": "0", "bitnami": "101", "custom": "0"} {
-		var values map[string]any
-		require.NoError(t, yaml.Unmarshal([]byte(read(t, "values", flavour+".yaml")), &values))
 		for _, source := range []string{"dir", "quorum"} {
-			values["source"], values["kafka"] = source, map[string]any{"bootstrap": []string{"b:9092"}, "controllers": []string{"c:9093"}}
-			raw, err := yaml.Marshal(values)
-			require.NoError(t, err)
-			c, _ := injected(t, newPolicy(t, string(raw)).admit(t, brokerPod(t, flavour)))
+			values := valuesWith(t, flavour, map[string]any{
+				"source": source, "kafka": map[string]any{"bootstrap": []string{"b:9092"}, "controllers": []string{"c:9093"}},
+			})
+			c, _ := injected(t, newPolicy(t, values).admit(t, brokerPod(t, flavour)))
 			given := corev1.EnvVar{Name: "KRAFTSIDE_NODE_ID", Value: want}
 			require.Equal(t, source == "quorum", slices.Contains(c.Env, given), "%s of %s", source, flavour)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kraftside/kraftside/internal/cli"
 	"github.com/kraftside/kraftside/internal/kubernetes"
@@ -45,12 +44,7 @@ func golden(t *testing.T, got string, path ...string) {
 // byDigest are the values of a flavour, with an image that may be pulled.
 func byDigest(t *testing.T, flavour string) string {
 	t.Helper()
-	var values map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "values", flavour+".yaml")), &values))
-	values["image"] = map[string]any{"digest": "sha256:" + strings.Repeat("1", 64)}
-	b, err := yaml.Marshal(values)
-	require.NoError(t, err)
-	return string(b)
+	return valuesWith(t, flavour, map[string]any{"image": map[string]any{"digest": "sha256:" + strings.Repeat("1", 64)}})
 }
 
 // preflight is what the command prints for a flavour, and the worst result, on which its exit code

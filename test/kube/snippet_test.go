@@ -69,18 +69,14 @@ func TestSnippet(t *testing.T) {
 // in are the values of a flavour for a mode of injection.
 func in(t *testing.T, mode, flavour string) string {
 	t.Helper()
-	var values map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "values", flavour+".yaml")), &values))
+	others := map[string]any{"injection": map[string]any{"mode": mode}}
 	switch flavour {
 	case "bitnami": // a quorum is TestSnippetOfTheQuorum's
-		values["source"] = "dir"
+		others["source"] = "dir"
 	case "koperator": // the UID of whose brokers a snippet cannot know
-		values["runAsUser"] = 2000
+		others["runAsUser"] = 2000
 	}
-	values["injection"] = map[string]any{"mode": mode}
-	raw, err := yaml.Marshal(values)
-	require.NoError(t, err)
-	return string(raw)
+	return valuesWith(t, flavour, others)
 }
 
 // The command prints what the chart prints.

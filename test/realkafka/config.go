@@ -34,6 +34,15 @@ type Config struct {
 	Security *Security
 }
 
+// AsDeployed are JavaOptions like those of Kafka's own start script, with so large a heap ("2g"), for who measures a
+// broker.
+func AsDeployed(heap string) []string {
+	return []string{
+		"-Xms" + heap, "-Xmx" + heap, "-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
+		"-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
+	}
+}
+
 func (c Config) withDefaults() Config {
 	if c.Version == "" {
 		c.Version = jvm.Newest

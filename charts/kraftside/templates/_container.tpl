@@ -22,10 +22,9 @@ env:
   - {name: GOMEMLIMIT, value: {{ include "kraftside.goMemory" $resources.limits.memory }}}
   - {name: KRAFTSIDE_HTTP_LISTEN, value: ":{{ $v.ports.http }}"}
 {{- /* In a log directory stands whose it is. */}}
-{{- if $dir }}
-{{- else if eq .target "policy" }}
+{{- if and (eq .target "policy") (not $dir) }}
   - {name: KRAFTSIDE_NODE_ID, value: "cel:variables.nodeId"}
-{{- else if $beside }}
+{{- else if and (eq .target "snippet") (not $dir) }}
   - {name: KRAFTSIDE_NODE_ID, valueFrom: {fieldRef: {fieldPath: "metadata.labels['{{ $flavour.nodeIdLabel | default "apps.kubernetes.io/pod-index" }}']"}}}
 {{- end }}
 {{- if $dir }}

@@ -35,24 +35,13 @@ func main() {
 	}
 }
 
-// asDeployed are the options of Kafka's own start script, with room for a
-// cluster of this size.
-var asDeployed = []string{
-	"-Xms2g", "-Xmx2g", "-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
-	"-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
-}
-
 func measure(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "kraftside-admin-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	servers := filepath.Join(dir, "kafka")
-	if err := os.Mkdir(servers, 0o755); err != nil {
-		return err
-	}
-	cluster, err := realkafka.Run(servers, realkafka.Config{Controllers: 1, Brokers: 1, JavaOptions: asDeployed, Properties: map[string]string{
+	cluster, err := realkafka.Run(filepath.Join(dir, "kafka"), realkafka.Config{Controllers: 1, Brokers: 1, JavaOptions: realkafka.AsDeployed("2g"), Properties: map[string]string{
 		// The brokers that only the controller knows send no more heartbeats.
 		"broker.session.timeout.ms":             "3600000",
 		"group.consumer.max.session.timeout.ms": "3600000",

@@ -72,9 +72,6 @@ func measureAll(ctx context.Context) error {
 			return fmt.Errorf("-groups: %q is no number of groups", count)
 		}
 		below := filepath.Join(dir, count)
-		if err := os.MkdirAll(filepath.Join(below, "kafka"), 0o755); err != nil {
-			return err
-		}
 		f, err := beside(ctx, binary, below, n)
 		if err != nil {
 			return errors.Join(fmt.Errorf("%d groups: %w", n, err), table(all))
@@ -84,17 +81,10 @@ func measureAll(ctx context.Context) error {
 	return table(all)
 }
 
-// asDeployed are the options of Kafka's own start script, with less memory: the
-// broker has few partitions.
-var asDeployed = []string{
-	"-Xms1g", "-Xmx1g", "-XX:TieredStopAtLevel=4", "-XX:-UseSerialGC", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
-	"-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
-}
-
 // beside measures one sidecar beside a broker with so many groups.
 func beside(ctx context.Context, binary, dir string, n int) (f figures, err error) {
 	progress("%d groups: starting Kafka", n)
-	cluster, err := realkafka.Run(filepath.Join(dir, "kafka"), realkafka.Config{Controllers: 1, Brokers: 1, JavaOptions: asDeployed, Properties: map[string]string{
+	cluster, err := realkafka.Run(filepath.Join(dir, "kafka"), realkafka.Config{Controllers: 1, Brokers: 1, JavaOptions: realkafka.AsDeployed("1g"), Properties: map[string]string{
 		"offsets.topic.num.partitions": "50",
 		// Members are told at once what they are to have, and need not come again.
 		"group.consumer.assignment.interval.ms": "0",

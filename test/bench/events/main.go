@@ -42,11 +42,7 @@ func measure(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	servers := filepath.Join(dir, "kafka")
-	if err := os.Mkdir(servers, 0o755); err != nil {
-		return err
-	}
-	cluster, err := realkafka.Run(servers, realkafka.Config{Controllers: 1, Brokers: 1})
+	cluster, err := realkafka.Run(filepath.Join(dir, "kafka"), realkafka.Config{Controllers: 1, Brokers: 1})
 	if err != nil {
 		return err
 	}

@@ -35,11 +35,7 @@ func measure(ctx context.Context, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	servers := filepath.Join(dir, "kafka")
-	if err := os.Mkdir(servers, 0o755); err != nil {
-		return err
-	}
-	cluster, err := realkafka.Run(servers, realkafka.Config{})
+	cluster, err := realkafka.Run(filepath.Join(dir, "kafka"), realkafka.Config{})
 	if err != nil {
 		return err
 	}

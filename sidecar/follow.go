@@ -73,6 +73,9 @@ func (w *follower) load() (*config.Config, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if err := c.Readable(); err != nil { // a Secret may come later than what names its files
+		return nil, "", err
+	}
 	effective, err := c.Effective()
 	return c, effective, err
 }
@@ -151,17 +154,12 @@ func (w *follower) await(ctx context.Context, failed string) {
 
 // serve answers until ctx ends, whoever has the port at first.
 func (w *follower) serve(ctx context.Context) {
-	for ctx.Err() == nil {
-		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", w.Listen)
-		if err == nil {
-			s := &http.Server{Handler: web.NotReady(w.reasons), ReadHeaderTimeout: w.Every, ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelWarn)}
-			end := context.AfterFunc(ctx, func() { _ = s.Close() }) // nobody waits for what it says
-			err = s.Serve(l)
-			end()
+	(&listening{}).run(ctx, w.Listen, w.log, "listening", "HTTP server", func(ctx context.Context, l net.Listener) error {
+		s := &http.Server{Handler: web.NotReady(w.reasons), ReadHeaderTimeout: w.Every, ErrorLog: slog.NewLogLogger(w.log.Handler(), slog.LevelWarn)}
+		defer context.AfterFunc(ctx, func() { _ = s.Close() })() // nobody waits for what it says
+		if err := s.Serve(l); ctx.Err() == nil {
+			return err
 		}
-		if ctx.Err() == nil {
-			w.log.Warn("HTTP server", "error", err, "again.in", w.Every)
-			_ = pause.For(ctx, w.Every) // the loop looks whether ctx ended
-		}
-	}
+		return nil
+	})
 }

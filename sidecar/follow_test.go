@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -113,10 +115,19 @@ func TestFollow(t *testing.T) {
 	require.Eventually(t, says(second, away), wait, often, "another address")
 	require.Empty(t, readiness(first))
 
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	named := reachable(t, second)
+	named.HTTP.TokenFile = tokens
+	s.set(named, nil)
+	require.Eventually(t, says(second, "the configuration cannot be used: http.token-file: open "+tokens), wait, often, "one that names a file that is not there")
+	require.Greater(t, len(readiness(second)), 1, "the former one is in effect")
+	require.NoError(t, os.WriteFile(tokens, []byte("secret"), 0o600))
+	require.Eventually(t, func() bool { return len(readiness(second)) > 0 && !says(second, "http.token-file")() }, wait, often, "which is there")
+
 	broken := reachable(t, second)
-	broken.HTTP.TokenFile = "/absent/tokens"
+	broken.Store.Dir = "/dev/null"
 	s.set(broken, nil)
-	require.Eventually(t, says(first, "/absent/tokens: no such file or directory"), wait, often, "one that cannot work")
+	require.Eventually(t, says(first, "/dev/null: not a directory"), wait, often, "one that cannot work")
 
 	stop()
 	<-ended

@@ -59,14 +59,14 @@ func (a *Admin) settings() []setting {
 			"where clients are sent for a broker. self: here. peers: to the sidecar beside the broker, on the same port as here. " +
 				"Default: peers with the scope local, self with all"},
 		{"port-per-broker", port(&a.PortPerBroker), "with self, a port for each broker, which is this one plus its id: a request there is meant for that broker"},
-		{"tls.cert-file", text(&a.TLS.CertFile, "FILE"), "PEM file of the server's certificate; with it the endpoint speaks TLS"},
-		{"tls.key-file", text(&a.TLS.KeyFile, "FILE"), "PEM file of its private key, not encrypted"},
-		{"tls.client-ca-file", text(&a.TLS.ClientCAFile, "FILE"),
+		{"tls.cert-file", filePath(&a.TLS.CertFile), "PEM file of the server's certificate; with it the endpoint speaks TLS"},
+		{"tls.key-file", filePath(&a.TLS.KeyFile), "PEM file of its private key, not encrypted"},
+		{"tls.client-ca-file", filePath(&a.TLS.ClientCAFile),
 			"PEM file of authorities; clients must have a certificate of theirs (mTLS), and are whom it names if there is no admin.sasl.mechanisms"},
 		{"sasl.mechanisms", list(&a.SASL.Mechanisms, "MECHANISM", serverMechanism),
 			"how clients may log in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER; SCRAM with the credentials that the cluster has for them. " +
 				"Without any they need not"},
-		{"sasl.users-file", text(&a.SASL.UsersFile, "FILE"), "file with the users of PLAIN: a name, a colon and a password a line"},
+		{"sasl.users-file", filePath(&a.SASL.UsersFile), "file with the users of PLAIN: a name, a colon and a password a line"},
 		{"sasl.oauthbearer.keys", text(&a.SASL.Tokens.Keys, "FILE|URL"), "the keys that tokens of OAUTHBEARER are signed with (JWKS)"},
 		{"sasl.oauthbearer.issuer", text(&a.SASL.Tokens.Issuer, "NAME"), "who must have issued tokens (iss); default: anybody"},
 		{"sasl.oauthbearer.audience", text(&a.SASL.Tokens.Audience, "NAME"), "for whom tokens must be (aud); default: anybody"},

@@ -21,10 +21,10 @@ func (h *HTTP) settings() []setting {
 	t := &h.TLS
 	return []setting{
 		{"listen", address(&h.Listen), "where to listen; without a host, on all addresses"},
-		{"token-file", text(&h.TokenFile, "FILE"), "file with tokens, one a line; who sends one as a bearer token may read everything. Peers are asked with the first"},
-		{"tls.cert-file", text(&t.CertFile, "FILE"), "PEM file of the server's certificate; with it the server speaks TLS"},
-		{"tls.key-file", text(&t.KeyFile, "FILE"), "PEM file of its private key, not encrypted"},
-		{"tls.client-ca-file", text(&t.ClientCAFile, "FILE"),
+		{"token-file", filePath(&h.TokenFile), "file with tokens, one a line; who sends one as a bearer token may read everything. Peers are asked with the first"},
+		{"tls.cert-file", filePath(&t.CertFile), "PEM file of the server's certificate; with it the server speaks TLS"},
+		{"tls.key-file", filePath(&t.KeyFile), "PEM file of its private key, not encrypted"},
+		{"tls.client-ca-file", filePath(&t.ClientCAFile),
 			"PEM file of authorities; who has a client certificate of theirs may read everything (mTLS)"},
 		{"allow-anonymous", boolean(&h.AllowAnonymous), "let anyone read everything who can reach the server"},
 	}

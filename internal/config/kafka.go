@@ -70,17 +70,17 @@ func (s *Security) settings() []setting {
 	t, a := &s.TLS, &s.SASL
 	return []setting{
 		{"tls.enabled", choice(&t.Enabled, Auto, On, Off), "whether to use TLS; auto: if another tls setting is given"},
-		{"tls.ca-file", text(&t.CAFile, "FILE"), "PEM file of the authorities to trust; default: those that the system trusts"},
-		{"tls.cert-file", text(&t.CertFile, "FILE"), "PEM file of the client certificate, with what is between it and an authority (mTLS)"},
-		{"tls.key-file", text(&t.KeyFile, "FILE"), "PEM file of its private key, not encrypted"},
+		{"tls.ca-file", filePath(&t.CAFile), "PEM file of the authorities to trust; default: those that the system trusts"},
+		{"tls.cert-file", filePath(&t.CertFile), "PEM file of the client certificate, with what is between it and an authority (mTLS)"},
+		{"tls.key-file", filePath(&t.KeyFile), "PEM file of its private key, not encrypted"},
 		{"tls.server-name", text(&t.ServerName, "NAME"),
 			"the name that servers' certificates must bear; default: the host that is connected to"},
 		{"sasl.mechanism", choice(&a.Mechanism, NoSASL, Plain, ScramSHA256, ScramSHA512, OAuthBearer),
 			"how to log in; PLAIN, and OAUTHBEARER too, give the secret itself to the server and want TLS"},
 		{"sasl.username", text(&a.Username, "NAME"), "the user of PLAIN and SCRAM"},
-		{"sasl.password-file", text(&a.PasswordFile, "FILE"), "file with its password; a line feed at the end is not part of it"},
+		{"sasl.password-file", filePath(&a.PasswordFile), "file with its password; a line feed at the end is not part of it"},
 		{"sasl.password", secret(&a.Password), "the password itself; use sasl.password-file to change it without a restart"},
-		{"sasl.token-file", text(&a.TokenFile, "FILE"), "file with the token of OAUTHBEARER"},
+		{"sasl.token-file", filePath(&a.TokenFile), "file with the token of OAUTHBEARER"},
 	}
 }
 

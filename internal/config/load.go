@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -44,6 +45,25 @@ func NewLoader(to *pflag.FlagSet) *Loader {
 		}
 	}
 	return l
+}
+
+// Readable tells whether the files that it names can be opened. The error has one
+// line for each that cannot.
+func (c *Config) Readable() error {
+	var errs []error
+	for _, s := range c.settings() {
+		path := shown(s.value)
+		if s.value.form() != fileForm || path == "" {
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.key, err))
+			continue
+		}
+		_ = f.Close() // nothing was written
+	}
+	return errors.Join(errs...)
 }
 
 // Load reads everything. The flags must have been parsed. environ is as

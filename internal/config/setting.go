@@ -91,6 +91,11 @@ func checked(target *string, short, want string, check func(string) bool) value 
 	}
 }
 
+// filePath is that of a file that is read, and has to be there.
+func filePath(target *string) value { return text(target, fileForm) }
+
+const fileForm = "FILE"
+
 func endpoint(target *string) value {
 	return &scalar[string]{
 		target: target, short: "URL", want: "http://HOST:PORT or https://HOST:PORT, without a user", quiet: true,

@@ -67,11 +67,12 @@ func TestConfiguration(t *testing.T) {
 
 // Settings of `config` win over those of the chart, and a port of 0 is none.
 func TestOwnSettings(t *testing.T) {
-	values := `{cluster: prod, ports: {http: 9999, admin: 0}, config: {log: {level: debug}, store: {max-bytes: 1GiB}}}`
+	values := `{cluster: prod, ports: {http: 9999, admin: 0}, peers: {tokenSecret: shared, tokenKey: read}, config: {log: {level: debug}, store: {max-bytes: 1GiB}}}`
 	sidecar, _ := injected(t, newPolicy(t, values).admit(t, brokerPod(t, "strimzi")))
 	require.Len(t, sidecar.Ports, 1)
 	c := configuration(t, values, sidecar)
 	require.Equal(t, ":9999", c.HTTP.Listen)
+	require.Equal(t, "/etc/kraftside-secrets/shared/read", c.HTTP.TokenFile)
 	require.Empty(t, c.Admin.Listen)
 	require.Equal(t, "debug", c.Log.Level)
 	require.Equal(t, "json", c.Log.Format)
@@ -84,6 +85,8 @@ func TestVolumes(t *testing.T) {
 	for values, want := range map[string]string{
 		`{cluster: prod, secrets: [login, "ca.crt"]}`: "kraftside-config kraftside-secret-0 kraftside-secret-1 kraftside-state;" +
 			" /etc/kraftside /etc/kraftside-secrets/login /etc/kraftside-secrets/ca.crt /var/lib/kraftside",
+		`{cluster: prod, secrets: [shared, login], peers: {tokenSecret: shared}}`: "kraftside-config kraftside-secret-0 kraftside-secret-1 kraftside-state;" +
+			" /etc/kraftside /etc/kraftside-secrets/shared /etc/kraftside-secrets/login /var/lib/kraftside",
 		`{cluster: prod, state: {kind: volume, volume: strimzi-tmp, subPath: kraftside}}`: "kraftside-config; /etc/kraftside /var/lib/kraftside",
 		`{cluster: prod, state: {kind: claim, storageClass: fast}}`:                       "kraftside-config kraftside-state; /etc/kraftside /var/lib/kraftside",
 		`{cluster: prod, extraVolumes: [{name: mine, emptyDir: {}}], extraVolumeMounts: [{name: mine, mountPath: /mine}]}`: "kraftside-config kraftside-state mine;" +

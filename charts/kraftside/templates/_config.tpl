@@ -15,6 +15,9 @@
 {{- $_ := set $config "metadata" (dict "source" "dir") -}}
 {{- $_ := set $config "offsets" (dict "source" "dir") -}}
 {{- end -}}
+{{- with $v.peers.tokenSecret -}}
+{{- $_ := set $config "http" (dict "token-file" (printf "/etc/kraftside-secrets/%s/%s" . $v.peers.tokenKey)) -}}
+{{- end -}}
 {{ mergeOverwrite $config (deepCopy $v.config) | toYaml }}
 {{- end -}}
 

@@ -52,7 +52,7 @@ securityContext:
   seccompProfile: {type: RuntimeDefault}
 volumeMounts:
   - {name: kraftside-config, mountPath: /etc/kraftside, readOnly: true}
-{{- range $i, $name := $v.secrets }}
+{{- range $i, $name := fromYamlArray (include "kraftside.secrets" .root) }}
   - {name: kraftside-secret-{{ $i }}, mountPath: /etc/kraftside-secrets/{{ $name }}, readOnly: true}
 {{- end }}
 {{- if and $beside (eq $v.state.kind "volume") }}
@@ -80,7 +80,7 @@ the Secrets, too: the container says that they are missing, and the broker does 
 {{- $state := .Values.state -}}
 - name: kraftside-config
   configMap: {name: {{ include "kraftside.configName" (dict "root" . "target" "policy") }}, optional: true}
-{{- range $i, $name := .Values.secrets }}
+{{- range $i, $name := fromYamlArray (include "kraftside.secrets" .) }}
 - name: kraftside-secret-{{ $i }}
   secret: {secretName: {{ $name }}, optional: true}
 {{- end }}

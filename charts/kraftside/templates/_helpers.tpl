@@ -22,6 +22,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- end -}}
 
+{{/* The Secrets that are mounted, as a YAML list of their names. */}}
+{{- define "kraftside.secrets" -}}
+{{ append .Values.secrets .Values.peers.tokenSecret | compact | uniq | toYaml }}
+{{- end -}}
+
 {{/* The name of a policy belongs to the whole cluster. */}}
 {{- define "kraftside.policyName" -}}
 {{ printf "%s.%s.kraftside.io" (include "kraftside.fullname" .) .Release.Namespace }}

@@ -56,7 +56,7 @@ func chapters() []chapter {
 			{"streams-member-joined", "another member joins (T1)", "A second program joins."},
 			{"streams-member-changed", "a member is another process (T1)", "A program with a group.instance.id is closed and started again."},
 			{"streams-partitions-added", "a source topic gets more partitions (T2)", "A partition is added to the source of a topology without a state."},
-			{"streams-topology-invalid", "the topics do not fit the topology (T2, T3)", "A partition is added to the source of the program that counts: its internal topics have fewer. The group stands until they are mended; a program of Kafka 4.2 or 4.3 ends itself then."},
+			{"streams-topology-invalid", "the topics do not fit the topology (T2, T3)", "A partition is added to the source of the program that counts: its internal topics have fewer. The group stands until they are mended; a program of Kafka 4.2 or newer ends itself then, that of 4.4 without leaving the group."},
 			{"streams-configuration-changed", "the group gets standby replicas (T4)", "streams.num.standby.replicas is set for the group."},
 			{"streams-member-left", "a member leaves (T6)", "A program is closed."},
 		}},

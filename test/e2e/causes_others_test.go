@@ -92,11 +92,12 @@ func streamsGroup(s *scene) {
 	}
 	s.begin("streams-topology-invalid")
 	s.grow("in")
-	s.open = s.is("4.4")
-	if s.is("4.2") || s.is("4.3") {
+	s.showFirst = true
+	if s.is("4.1") {
+		s.await(1)
+	} else {
 		s.await(2) // the program ends itself
 	}
-	s.await(1)
 	s.end()
 	require.NoError(s.t, a.Kill())
 }

@@ -81,8 +81,10 @@ type scene struct {
 	part  string // the scenario under way
 	cast  []string
 	// open: its last rebalance is not to be completed.
-	open   bool
-	before map[string]int // rebalances of each group when it began
+	open bool
+	// showFirst: the documentation shows its first rebalance, not its last.
+	showFirst bool
+	before    map[string]int // rebalances of each group when it began
 }
 
 // patient is longer than a scene takes: a member is gone only if that is part
@@ -243,7 +245,11 @@ func (s *scene) end() {
 		}
 		all := s.settled(id)
 		if all = all[s.before[id]:]; len(all) > 0 && p.example == "" {
-			p.example = s.explanation(id, all[len(all)-1])
+			shown := len(all) - 1
+			if s.showFirst {
+				shown = 0
+			}
+			p.example = s.explanation(id, all[shown])
 		}
 		if len(s.cast) > 1 {
 			p.text += "group " + strings.TrimPrefix(id, s.name+"-") + "\n"
@@ -256,7 +262,7 @@ func (s *scene) end() {
 	for _, id := range s.cast {
 		s.ids[id] = true
 	}
-	s.part, s.open = "", false
+	s.part, s.open, s.showFirst = "", false, false
 }
 
 // awaitCompleted waits until every member has what it is to get.

@@ -73,17 +73,22 @@ volumeMounts:
 {{- end -}}
 
 {{/*
-The volumes of the container that the pod does not have by itself, as a YAML list. The pod starts without the ConfigMap and
-the Secrets, too: the container says that they are missing, and the broker does not wait for them.
+The volumes with the container's files, as a YAML list. Takes a dict with the root and the target. The pod starts without the
+ConfigMap and the Secrets, too: the container says that they are missing, and the broker does not wait for them.
 */}}
-{{- define "kraftside.volumes" -}}
-{{- $state := .Values.state -}}
+{{- define "kraftside.fileVolumes" -}}
 - name: kraftside-config
-  configMap: {name: {{ include "kraftside.configName" (dict "root" . "target" "policy") }}, optional: true}
-{{- range $i, $name := fromYamlArray (include "kraftside.secrets" .) }}
+  configMap: {name: {{ include "kraftside.configName" . }}, optional: true}
+{{- range $i, $name := fromYamlArray (include "kraftside.secrets" .root) }}
 - name: kraftside-secret-{{ $i }}
   secret: {secretName: {{ $name }}, optional: true}
 {{- end }}
+{{- end -}}
+
+{{/* The volumes of the container that the pod does not have by itself, as a YAML list. */}}
+{{- define "kraftside.volumes" -}}
+{{- $state := .Values.state -}}
+{{ include "kraftside.fileVolumes" (dict "root" . "target" "policy") }}
 {{- if eq $state.kind "emptyDir" }}
 - name: kraftside-state
   emptyDir: {}

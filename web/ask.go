@@ -182,6 +182,10 @@ func (c *client) request(ctx context.Context, p peer, target, asker string, sent
 	if err != nil {
 		return nil, err
 	}
+	// Nothing is changed by asking: on a kept connection that the peer has ended
+	// meanwhile, net/http asks again on another one. For a POST it wants to be told
+	// so, by a header that without a value is not sent.
+	r.Header["Idempotency-Key"] = nil
 	r.Header.Set(peerHeader, asker)
 	if c.guard.tokens != nil {
 		r.Header.Set("Authorization", "Bearer "+c.guard.tokens.Get()[0].text)

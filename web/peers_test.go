@@ -136,6 +136,30 @@ func TestPeersAskNobody(t *testing.T) {
 	require.Empty(t, asked)
 }
 
+// A peer that ended the connection that was kept to it, as one does that was
+// started anew, is asked again on another one: by GET and by POST.
+func TestEndedConnections(t *testing.T) {
+	for name, ask := range map[string]func(*sidecar) *http.Response{
+		http.MethodGet:  func(c *sidecar) *http.Response { return c.get("/v1/groups") },
+		http.MethodPost: func(c *sidecar) *http.Response { return c.post("/v1/whatif", `[{"kind":"restartBroker","broker":1}]`) },
+	} {
+		t.Run(name, inBubble(func(t *testing.T) {
+			s := many(t, 2, nil)
+			require.Empty(t, missingOf(t, ask(s.sidecars[1])))
+			own, asked := s.sidecars[2].server, 0
+			s.sidecars[2].faulty = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				require.Empty(t, r.Header["Idempotency-Key"])
+				if asked++; asked == 1 {
+					panic(http.ErrAbortHandler) // which ends the connection
+				}
+				own.ServeHTTP(w, r)
+			})
+			require.Empty(t, missingOf(t, ask(s.sidecars[1])))
+			require.Equal(t, 2, asked)
+		}))
+	}
+}
+
 func without(q url.Values, names ...string) string {
 	for _, name := range names {
 		q.Del(name)

@@ -132,6 +132,9 @@ func (c *Client) once(ctx context.Context, s *server, target string, sent []byte
 	if err != nil {
 		return nil, cli.Errorf(cli.BadUsage, "ask %s: %w", s, err)
 	}
+	// As between sidecars: what is only asked for may be asked again, if a kept
+	// connection was ended. Without a value the header is not sent.
+	r.Header["Idempotency-Key"] = nil
 	if c.config.TokenFile != "" {
 		token, err := readToken(c.config.TokenFile)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kraftside/kraftside/admin"
+	"github.com/kraftside/kraftside/groups"
 	"github.com/kraftside/kraftside/image"
 	"github.com/kraftside/kraftside/internal/config"
 	"github.com/kraftside/kraftside/pipeline"
@@ -23,7 +24,7 @@ func (s *Sidecar) newAdmin() (*adminEndpoint, error) {
 	c := &s.config.Admin
 	o := admin.Options{
 		View:             s.View,
-		Offsets:          s.pipeline.Offsets,
+		Offsets:          func(group string) []groups.CommittedOffset { return s.pipeline.Offsets(group) },
 		ClusterID:        s.ClusterID,
 		FirstPort:        c.PortPerBroker,
 		MaxStaleness:     c.MaxStaleness,

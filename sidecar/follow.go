@@ -3,9 +3,11 @@ package sidecar
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +26,7 @@ type Following struct {
 	// Every is how often to look. 5 s if it is 0.
 	Every   time.Duration
 	Version string
-	// Log makes the log of a configuration, of which it gets nil before there is
-	// one.
+	// Log makes the log of a configuration.
 	Log func(*config.Config) *slog.Logger
 }
 
@@ -34,13 +35,16 @@ type Following struct {
 // its broker not ready. What was right goes on then, and /readyz says what is wrong.
 func Follow(ctx context.Context, f Following) {
 	f.Every = cmp.Or(f.Every, 5*time.Second)
-	w := &follower{Following: f, log: f.Log(nil)}
+	w := &follower{Following: f, log: f.Log(config.Default())}
 	for ctx.Err() == nil {
-		c, effective, err := w.load()
+		s, effective, err := w.prepare("")
 		if err != nil {
 			w.note(unusable, err)
-		} else if err = w.run(ctx, c, effective); err != nil {
-			w.note(unstarted, err)
+		}
+		for s != nil && err == nil {
+			if s, effective, err = w.run(ctx, s, effective); err != nil {
+				w.note(unstarted, err)
+			}
 		}
 		if err != nil {
 			w.await(ctx, effective)
@@ -80,6 +84,37 @@ func (w *follower) load() (*config.Config, string, error) {
 	return c, effective, err
 }
 
+// prepare makes a sidecar of the configuration as it is now, if that is another than
+// the former one, and says which it is.
+func (w *follower) prepare(former string) (*Sidecar, string, error) {
+	c, effective, err := w.load()
+	if err != nil || effective == former {
+		return nil, effective, err
+	}
+	s, err := prepare(c, "", w.Version, w.Log(c))
+	return s, effective, err
+}
+
+// successor is prepare beside a sidecar that runs. A store that is not that one's is
+// opened, too.
+func (w *follower) successor(running *Sidecar, effective string) (*Sidecar, string, error) {
+	s, now, err := w.prepare(effective)
+	if err != nil || s == nil || sameDir(s.config.Store.Dir, running.config.Store.Dir) {
+		return s, now, err
+	}
+	if err := s.openStore(); err != nil {
+		return nil, now, errors.Join(err, s.close())
+	}
+	return s, now, nil
+}
+
+// sameDir says whether two paths lead to one folder that is there.
+func sameDir(a, b string) bool {
+	x, err := os.Stat(a)
+	y, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(x, y)
+}
+
 // note keeps what is wrong, for /readyz, and logs it once.
 func (w *follower) note(kind api.Reason, err error) {
 	r := api.Reason{What: kind.What + ": " + err.Error(), Do: kind.Do}
@@ -95,32 +130,35 @@ func (w *follower) reasons() []api.Reason {
 	return nil
 }
 
-// run runs a sidecar until its configuration has changed, or ctx ended. The error
-// is that of a configuration that cannot work.
-func (w *follower) run(ctx context.Context, c *config.Config, effective string) error {
+// run runs a sidecar until its configuration has changed, and returns what follows on
+// it, or until ctx ends. The error is why it cannot start.
+func (w *follower) run(ctx context.Context, s *Sidecar, effective string) (next *Sidecar, its string, err error) {
 	w.problem.Store(nil)
-	w.log = w.Log(c)
+	w.log, s.further = s.log, w.reasons
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- run(inner, c, w.Version, w.log, w.reasons) }()
+	go func() { ended <- s.run(inner) }()
 	look := time.NewTicker(w.Every)
 	defer look.Stop()
 	for {
 		select {
 		case err := <-ended:
-			return err
+			return nil, effective, err
 		case <-look.C:
 		}
-		switch _, now, err := w.load(); {
+		switch next, its, err := w.successor(s, effective); {
 		case err != nil:
 			w.note(unusable, err)
-		case now != effective:
+		case next == nil:
+			w.problem.Store(nil)
+		default:
 			w.log.Info("the configuration has changed, starting anew")
 			stop()
-			return <-ended
-		default:
-			w.problem.Store(nil)
+			if err := <-ended; err != nil {
+				w.log.Error("stop", "error", err)
+			}
+			return next, its, nil
 		}
 	}
 }

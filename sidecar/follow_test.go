@@ -101,7 +101,13 @@ func TestFollow(t *testing.T) {
 	wrong := `the configuration cannot be used: "kafka.bootstap" is not known, is "kafka.bootstrap" meant?`
 	require.Eventually(t, says(first, wrong), wait, often, "a process that never had a configuration")
 
+	noDir := reachable(t, first)
+	noDir.Store.Dir = "/dev/null"
+	s.set(noDir, nil)
+	require.Eventually(t, says(first, "the sidecar cannot start: open the store: "), wait, often, "one that cannot work")
+
 	works := reachable(t, first)
+	works.Store.Dir = t.TempDir()
 	s.set(works, nil)
 	away := "__consumer_offsets" // whatever is said of it
 	require.Eventually(t, says(first, away), wait, often, "a configuration that was corrected")
@@ -111,23 +117,30 @@ func TestFollow(t *testing.T) {
 	require.Greater(t, len(readiness(first)), 1, "the former one is in effect")
 
 	moved := reachable(t, second)
+	moved.Store.Dir = works.Store.Dir + "/." // which only one can open at a time
 	s.set(moved, nil)
 	require.Eventually(t, says(second, away), wait, often, "another address")
 	require.Empty(t, readiness(first))
 
-	tokens := filepath.Join(t.TempDir(), "tokens")
-	named := reachable(t, second)
-	named.HTTP.TokenFile = tokens
-	s.set(named, nil)
-	require.Eventually(t, says(second, "the configuration cannot be used: http.token-file: open "+tokens), wait, often, "one that names a file that is not there")
-	require.Greater(t, len(readiness(second)), 1, "the former one is in effect")
-	require.NoError(t, os.WriteFile(tokens, []byte("secret"), 0o600))
-	require.Eventually(t, func() bool { return len(readiness(second)) > 0 && !says(second, "http.token-file")() }, wait, often, "which is there")
-
-	broken := reachable(t, second)
-	broken.Store.Dir = "/dev/null"
-	s.set(broken, nil)
-	require.Eventually(t, says(first, "/dev/null: not a directory"), wait, often, "one that cannot work")
+	broken := filepath.Join(t.TempDir(), "broken")
+	require.NoError(t, os.WriteFile(broken, nil, 0o600))
+	for what, change := range map[string]func(*config.Config){
+		"http.token-file: open /not/there: ": func(c *config.Config) { c.HTTP.TokenFile = "/not/there" },
+		"read " + broken + ": ":              func(c *config.Config) { c.HTTP.TokenFile = broken },
+		"admin endpoint: ":                   func(c *config.Config) { c.Admin.TLS.CertFile, c.Admin.TLS.KeyFile = broken, broken },
+		"open the store: ":                   func(c *config.Config) { c.Store.Dir = "/dev/null" },
+	} {
+		changed := reachable(t, first)
+		change(changed)
+		s.set(changed, nil)
+		require.Eventually(t, says(second, "the configuration cannot be used: "+what), wait, often, what)
+		require.Greater(t, len(readiness(second)), 1, "the former one is in effect")
+	}
+	require.NoError(t, os.WriteFile(broken, []byte("secret"), 0o600))
+	corrected := reachable(t, first)
+	corrected.HTTP.TokenFile = broken
+	s.set(corrected, nil)
+	require.Eventually(t, says(first, away), wait, often, "what was broken is not any more")
 
 	stop()
 	<-ended

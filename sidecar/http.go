@@ -38,8 +38,8 @@ func (s *Sidecar) newServer() (*server, error) {
 		Events: s.events,
 	}
 	o.Metrics, o.Reasons = s.meter.Handler(), s.reasons
-	if s.store != nil {
-		o.Store = s.store.Status
+	if s.config.Store.Dir != "" {
+		o.Store = s.storeStatus
 	}
 	handler, err := web.New(o)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Sidecar) newMeter() (*telemetry.Meter, error) {
 		o.AdminConnections = func() int { return s.admin.server.Connections() }
 	}
 	if s.config.Store.Dir != "" {
-		o.Store = func() store.Status { return s.store.Status() }
+		o.Store = s.storeStatus
 	}
 	return telemetry.NewMeter(o)
 }
@@ -87,6 +87,9 @@ func portOf(listen string) int {
 func (h *server) run(ctx context.Context) {
 	h.listening.run(ctx, h.sidecar.config.HTTP.Listen, h.sidecar.log, "listening", "HTTP server", h.handler.Serve)
 }
+
+// storeStatus is how the store is, of a sidecar that has one.
+func (s *Sidecar) storeStatus() store.Status { return s.store.Status() }
 
 // brokerApplied is the metadata offset that the neighbour broker has applied.
 func (s *Sidecar) brokerApplied() (kafka.Offset, bool) {

@@ -27,8 +27,7 @@ func (s *Sidecar) locate() {
 	if s.config.Metadata.Dir != "" {
 		at, err := metadatalog.FindDir(s.config.Metadata.Dir)
 		if err != nil {
-			s.unlocated = true
-			s.log.Warn("metadata log directory", "error", err)
+			s.unlocated = err
 		} else {
 			s.location = at
 			if s.node == kafka.NoNode {
@@ -51,7 +50,7 @@ func (s *Sidecar) locate() {
 // awaitLocation returns errLocated once a log directory is there that was not, or
 // nil when ctx ends.
 func (s *Sidecar) awaitLocation(ctx context.Context) error {
-	for s.unlocated {
+	for s.unlocated != nil {
 		if pause.For(ctx, locateInterval) != nil {
 			return nil
 		}

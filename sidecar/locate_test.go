@@ -55,6 +55,6 @@ func TestLogDirectoryThatComesLater(t *testing.T) {
 	s, err := Start(c, "", "test", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	require.Equal(t, kafka.NodeID(7), s.node)
-	require.False(t, s.unlocated)
+	require.NoError(t, s.unlocated)
 	require.NoError(t, s.close())
 }

@@ -54,7 +54,7 @@ type Sidecar struct {
 	logs      transitions
 	further   func() []api.Reason // not to be ready; nil: none
 	misplaced atomic.Pointer[api.Reason]
-	unlocated bool // the log directory was not there at the start
+	unlocated error // why the log directory was not found at the start; nil: it was
 }
 
 // errOtherCluster ends a run of the sidecar whose store is of another cluster
@@ -65,33 +65,57 @@ var errOtherCluster = errors.New("the brokers are of another cluster than the st
 // a person has to change first: a configuration that cannot work, a store that
 // is in use or must not be set aside.
 func Run(ctx context.Context, c *config.Config, version string, log *slog.Logger) error {
-	return run(ctx, c, version, log, nil)
+	s, err := prepare(c, "", version, log)
+	if err != nil {
+		return err
+	}
+	return s.run(ctx)
 }
 
-// run has further reasons not to be ready, which may be nil.
-func run(ctx context.Context, c *config.Config, version string, log *slog.Logger, reasons func() []api.Reason) error {
-	clusterID := ""
+// run is Run from where a sidecar is prepared.
+func (s *Sidecar) run(ctx context.Context) error {
+	effective, err := s.config.Effective()
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	s.log.Info("kraftside starts", "version", s.version, "configuration", effective)
 	for {
-		s, err := Start(c, clusterID, version, log)
-		if err != nil {
+		if err := s.open(); err != nil {
 			return err
 		}
-		s.further = reasons
-		switch err = s.Wait(ctx); {
+		switch err := s.Wait(ctx); {
 		case errors.Is(err, errOtherCluster):
-			log.Warn("the store is of another cluster, starting over", "cluster.id", s.ClusterID())
+			s.log.Warn("the store is of another cluster, starting over", "cluster.id", s.ClusterID())
 		case errors.Is(err, errLocated):
-			log.Info("the log directory is there now, starting over", "dir", c.Metadata.Dir)
+			s.log.Info("the log directory is there now, starting over", "dir", s.config.Metadata.Dir)
 		default:
 			return err
 		}
-		clusterID = s.ClusterID()
+		again, err := prepare(s.config, s.ClusterID(), s.version, s.log)
+		if err != nil {
+			return err
+		}
+		again.further = s.further
+		s = again
 	}
 }
 
 // Start opens the store and the pipeline. Everything else starts with Wait. An
 // empty cluster id takes any cluster.
 func Start(c *config.Config, clusterID, version string, log *slog.Logger) (*Sidecar, error) {
+	s, err := prepare(c, clusterID, version, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare makes what is made of the configuration and the files that it names
+// alone, and so tells what is wrong with them. Another sidecar may still run.
+func prepare(c *config.Config, clusterID, version string, log *slog.Logger) (*Sidecar, error) {
 	s := &Sidecar{config: c, version: version, log: log, rebuilt: make(chan struct{}, 1), events: web.NewEvents()}
 	s.source.Store(new(string))
 	s.applied.Store(-1)
@@ -101,29 +125,37 @@ func Start(c *config.Config, clusterID, version string, log *slog.Logger) (*Side
 	if s.meter, err = s.newMeter(); err != nil {
 		return nil, err
 	}
-	if s.clients, err = newClients(c, version, s.meter); err != nil {
-		return nil, err
+	if s.clients, err = newClients(c, version, s.meter); err == nil {
+		s.admin, err = s.newAdmin()
 	}
-	if err := s.openStore(); err != nil {
-		s.clients.close()
-		return nil, err
+	if err == nil {
+		s.server, err = s.newServer()
 	}
-	s.openPipeline()
-	if err := s.openExporter(); err != nil {
-		return nil, err
-	}
-	if s.admin, err = s.newAdmin(); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	if s.server, err = s.newServer(); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
+// open opens the store, if it is not open yet, and the pipeline.
+func (s *Sidecar) open() error {
+	if s.unlocated != nil {
+		s.log.Warn("metadata log directory", "error", s.unlocated)
+	}
+	err := s.openStore()
+	if err == nil {
+		s.openPipeline()
+		err = s.openExporter()
+	}
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	return nil
+}
+
 func (s *Sidecar) openStore() error {
 	dir := s.config.Store.Dir
-	if dir == "" {
+	if dir == "" || s.store != nil {
 		return nil
 	}
 	st, warning, err := store.Open(dir, store.Options{

@@ -1,8 +1,6 @@
 package sidecar
 
 import (
-	"errors"
-
 	"github.com/kraftside/kraftside/pipeline"
 	"github.com/kraftside/kraftside/telemetry"
 )
@@ -44,8 +42,5 @@ func (s *Sidecar) openExporter() (err error) {
 		OTLP: s.otlp(), ClusterName: s.config.ClusterName, SlowAfter: s.config.Telemetry.SlowAfter,
 		Outbox: s.pipeline, Meter: s.meter, Log: s.log,
 	})
-	if err != nil {
-		return errors.Join(err, s.close())
-	}
-	return nil
+	return err
 }

@@ -46,11 +46,7 @@ wrong with it. That is for a container beside a broker, whose pod is not ready w
 		if err != nil {
 			return cli.Errorf(cli.BadUsage, "run: %w", err)
 		}
-		log := newLog(out.Err, &cfg.Log)
-		if err := logConfig(log, cfg); err != nil {
-			return cli.Errorf(cli.Failed, "run: %w", err)
-		}
-		if err := sidecar.Run(ctx, cfg, programVersion(), log); err != nil {
+		if err := sidecar.Run(ctx, cfg, programVersion(), newLog(out.Err, &cfg.Log)); err != nil {
 			return cli.Errorf(cli.Failed, "run: %w", err)
 		}
 		return nil
@@ -63,16 +59,7 @@ func following(settings *config.Loader, logTo io.Writer) sidecar.Following {
 		Load:    func() (*config.Config, error) { return settings.Load(os.Environ()) },
 		Listen:  settings.HTTPListen(os.Environ()),
 		Version: programVersion(),
-		Log: func(c *config.Config) *slog.Logger {
-			if c == nil {
-				return newLog(logTo, &config.Default().Log)
-			}
-			log := newLog(logTo, &c.Log)
-			if err := logConfig(log, c); err != nil {
-				log.Error("show the configuration", "error", err)
-			}
-			return log
-		},
+		Log:     func(c *config.Config) *slog.Logger { return newLog(logTo, &c.Log) },
 	}
 }
 
@@ -94,14 +81,4 @@ func newLog(w io.Writer, l *config.Log) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}
 	return slog.New(slog.NewTextHandler(w, options))
-}
-
-// logConfig logs the effective configuration once, without secrets.
-func logConfig(log *slog.Logger, cfg *config.Config) error {
-	effective, err := cfg.Effective()
-	if err != nil {
-		return err
-	}
-	log.Info("kraftside starts", "version", programVersion(), "configuration", effective)
-	return nil
 }

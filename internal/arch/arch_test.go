@@ -90,7 +90,7 @@ var layers = map[string]layer{
 		"internal/pause", "internal/cli", "metadatalog", "image/loader", "groups/offsetslog", "groups", "topichash", "rebalance", "store", "pipeline", "admin", "web", "web/api",
 	}},
 	"sidecar": {imports: []string{
-		"internal/pause", "internal/config", "internal/kafkaclient", "metadatalog", "groups/offsetslog", "image", "image/loader", "pipeline", "rebalance", "store", "admin", "web",
+		"internal/pause", "internal/config", "internal/kafkaclient", "metadatalog", "groups", "groups/offsetslog", "image", "image/loader", "pipeline", "rebalance", "store", "admin", "web",
 		"web/api", "telemetry",
 	}},
 	"demo": {imports: []string{

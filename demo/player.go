@@ -85,11 +85,12 @@ type Player struct {
 	now     time.Time
 	shown   atomic.Int64 // now, in milliseconds since 1970
 	started bool         // the partitions of __consumer_offsets are there
+	reached map[int32]offsetslog.Progress
 }
 
 // New opens the store and the pipeline.
 func New(r *Recording, o Options) (*Player, error) {
-	p := &Player{o: o, recording: r, now: time.UnixMilli(r.events[0].at)}
+	p := &Player{o: o, recording: r, now: time.UnixMilli(r.events[0].at), reached: map[int32]offsetslog.Progress{}}
 	dir := o.StoreDir
 	if dir == "" {
 		var err error
@@ -182,6 +183,9 @@ func (p *Player) advance(ctx context.Context, to time.Time) error {
 		p.now = next
 		p.shown.Store(next.UnixMilli())
 		p.pipeline.Tick(next)
+		if err := p.stand(); err != nil {
+			return err
+		}
 		if err := p.tell(ctx); err != nil {
 			return err
 		}
@@ -267,9 +271,19 @@ func (p *Player) groups(partition int32, raw *recordbatch.Batch) error {
 
 // progress says that a partition was read to its end.
 func (p *Player) progress(partition int32, next kafka.Offset, epoch kafka.Epoch) error {
-	return p.pipeline.GroupsSink().Progress(offsetslog.Progress{
-		Partition: partition, Leader: kafka.NoNode, LeaderEpoch: epoch, Next: next, Epoch: epoch, End: next,
-	})
+	at := offsetslog.Progress{Partition: partition, Leader: kafka.NoNode, LeaderEpoch: epoch, Next: next, Epoch: epoch, End: next}
+	p.reached[partition] = at
+	return p.pipeline.GroupsSink().Progress(at)
+}
+
+// stand says that nothing more was written, as a source does with every fetch.
+func (p *Player) stand() error {
+	for _, at := range p.reached {
+		if err := p.pipeline.GroupsSink().Progress(at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // onMetadata is the pipeline's.

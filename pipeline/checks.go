@@ -49,8 +49,9 @@ func (s *state) check(sh *shard, r *groups.Record, group string) {
 		},
 		question: s.question(sh, g),
 	}
-	// A group that its last member leaves is compared as well.
-	u.question.Members = true
+	// A group that its last member leaves is compared as well, and its log is not
+	// read beyond the record.
+	u.question.Members, u.question.Now = true, r.Timestamp
 	s.settle(u)
 }
 

@@ -146,6 +146,7 @@ func (s *state) start(start *offsetslog.Start) {
 		next = sh.explained // what comes before the first record was compacted away
 	}
 	sh.bumps = s.explainer.Partition(start.TopicID, sh.Shard, next)
+	sh.known = s.asOf(sh)
 	sh.progress.Loading = true
 	s.published = false
 }
@@ -226,8 +227,9 @@ func (s *state) note(sh *shard, o groups.Outcome) {
 // follow notes how a partition stands.
 func (s *state) follow(sh *shard, progress offsetslog.Progress) {
 	loaded := sh.progress.Loading && !progress.Loading
+	sh.known = s.asOf(sh)
 	sh.progress = progress
-	if progress.Lag() == 0 && progress.Problem == nil {
+	if sh.isRead() {
 		sh.seen = s.now
 		s.persistPosition(sh)
 	}
@@ -239,10 +241,23 @@ func (s *state) follow(sh *shard, progress offsetslog.Progress) {
 	s.published = false
 }
 
+// isRead says whether all was read that is there.
+func (sh *shard) isRead() bool {
+	p := &sh.progress
+	return !p.Loading && p.Lag() == 0 && p.Problem == nil
+}
+
 // wasRead says whether all was read that was written until a time that is past.
 func (sh *shard) wasRead(until time.Time) bool {
-	p := &sh.progress
-	return !p.Loading && (sh.seen.After(until) || p.Lag() == 0 && p.Problem == nil)
+	return !sh.progress.Loading && (sh.seen.After(until) || sh.isRead())
+}
+
+// asOf is the newest time of which the groups of a shard are known.
+func (s *state) asOf(sh *shard) time.Time {
+	if sh.isRead() {
+		return s.now
+	}
+	return sh.known
 }
 
 func (s *state) mark(partition int32, group string) {

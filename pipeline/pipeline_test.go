@@ -215,6 +215,40 @@ func TestStaleRack(t *testing.T) {
 	c.requireVerdict("g", topichash.Match)
 }
 
+// What a coordinator has not written yet can only be missed where its log was read:
+// of a partition that lags, nothing is held against the hash that was read last. A
+// snapshot may even be all that is known of the images it came from.
+func TestLagIsNoDrift(t *testing.T) {
+	s := &teller{cluster: newCluster(t, Options{Scope: All, NodeID: kafka.NoNode})}
+	s.start()
+	s.write(0, member("g"), epoch("g", 2, s.fresh("orders")))
+	behind := offsetslog.Progress{Partition: 0, Next: s.offsets[0], End: s.offsets[0] + 1}
+	require.NoError(t, s.p.GroupsSink().Progress(behind))
+	s.apply(change(1, 0, `"replicas":[2,3],"isr":[2,3],"leader":2`))
+	s.wait(60)
+	s.requireVerdict("g", topichash.Pending)
+
+	s.snapshot()
+	loadSnapshot(t, s.p, &s.events[len(s.events)-1])
+	s.apply(change(1, 0, `"replicas":[3,1],"isr":[3,1],"leader":3`))
+	s.wait(60)
+	require.Equal(t, topichash.OlderThanHistory, s.requireVerdict("g", topichash.Unknown).Answer.Reason)
+
+	s.write(0, epoch("g", 3, s.fresh("orders")))
+	s.requireVerdict("g", topichash.Match)
+	require.NoError(t, s.p.GroupsSink().Progress(behind))
+	s.apply(change(1, 0, `"replicas":[1,2],"isr":[1,2],"leader":1`))
+	s.wait(60)
+	s.requireVerdict("g", topichash.Pending)
+	s.reach(0, s.offsets[0])
+	s.wait(1)
+	s.requireVerdict("g", topichash.Stale)
+	s.write(0, epoch("g", 4, 12345))
+	s.apply(topic(2, "payments"))
+	s.wait(60)
+	s.requireVerdict("g", topichash.Drift)
+}
+
 // A sidecar with scope local answers for what its broker leads, and needs no
 // load when a coordinator moves to it.
 func TestLocalScope(t *testing.T) {

@@ -72,6 +72,7 @@ func (s *state) loadShard(number int32) (*shard, error) {
 	sh := newShard(restored)
 	sh.at = offsetslog.Position{Offset: at.Next, Epoch: at.LeaderEpoch, TopicID: at.TopicID}
 	sh.seen = time.UnixMilli(at.SeenAt)
+	sh.known = sh.seen
 	return sh, nil
 }
 

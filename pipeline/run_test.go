@@ -129,10 +129,14 @@ func (r *run) snapshot(e *event) {
 	if e.end <= r.p.MetadataPosition().Offset {
 		return
 	}
+	loadSnapshot(r.t, r.p, e)
+}
+
+func loadSnapshot(t *testing.T, p *Pipeline, e *event) {
 	reader, err := metadatalog.NewSnapshotReader(metadatalog.SnapshotID{EndOffset: e.end, Epoch: 1}, bytes.NewReader(e.snapshot))
-	require.NoError(r.t, err)
+	require.NoError(t, err)
 	defer reader.Close()
-	require.NoError(r.t, r.p.MetadataSink().LoadSnapshot(reader))
+	require.NoError(t, p.MetadataSink().LoadSnapshot(reader))
 }
 
 func (r *run) group(e *event) {

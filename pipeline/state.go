@@ -73,6 +73,7 @@ type shard struct {
 	*groups.Shard
 	at       offsetslog.Position
 	seen     time.Time // when at was last known to be its end, or the load began
+	known    time.Time // until when its groups were known when progress was set
 	progress offsetslog.Progress
 	// hidden: the partition is read from its start, and what is known of it
 	// was not true at any time.
@@ -145,6 +146,7 @@ func (s *state) putShard(sh *shard) *shard {
 	if old != nil {
 		sh.hidden, sh.kept, sh.checked = old.hidden, !old.hidden, max(old.checked, old.at.Offset)
 		sh.explained = max(old.explained, sh.checked)
+		sh.known = s.asOf(old)
 		s.held = append(s.held, old.SubscribedTopics()...)
 	}
 	s.published = false

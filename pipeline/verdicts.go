@@ -89,7 +89,7 @@ func (s *state) question(sh *shard, g *groups.Group) topichash.Question {
 		Loaded:   c.loaded.Offset,
 		LoadedAt: c.loaded.AppendTime,
 		Window:   s.window(g),
-		Now:      milliseconds(s.now),
+		Now:      milliseconds(s.asOf(sh)),
 	}
 	if g.Hash != nil {
 		q.Stored, q.Hash, q.Time = true, g.Hash.Value, g.Hash.Timestamp

@@ -64,7 +64,9 @@ type Question struct {
 	// milliseconds: the longer of two heartbeat intervals and of the session
 	// timeout.
 	Window int64
-	Now    int64
+	// Now is until when the group's log was read: what a coordinator wrote
+	// later is no proof that it wrote nothing.
+	Now int64
 }
 
 // Answer is a verdict with what it rests on.

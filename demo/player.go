@@ -161,6 +161,9 @@ func (p *Player) Play(ctx context.Context) (Summary, error) {
 	if n := len(p.recording.Hashes); p.summary.HashesCompared != n {
 		return p.summary, fmt.Errorf("compared %d of the %d stored hashes that the recording has", p.summary.HashesCompared, n)
 	}
+	if err := p.stand(); err != nil {
+		return p.summary, err
+	}
 	return p.summary, p.narrator.end(p.summary)
 }
 
@@ -183,9 +186,6 @@ func (p *Player) advance(ctx context.Context, to time.Time) error {
 		p.now = next
 		p.shown.Store(next.UnixMilli())
 		p.pipeline.Tick(next)
-		if err := p.stand(); err != nil {
-			return err
-		}
 		if err := p.tell(ctx); err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func (p *Player) progress(partition int32, next kafka.Offset, epoch kafka.Epoch)
 	return p.pipeline.GroupsSink().Progress(at)
 }
 
-// stand says that nothing more was written, as a source does with every fetch.
+// stand says that the recording ends with all partitions read to their end.
 func (p *Player) stand() error {
 	for _, at := range p.reached {
 		if err := p.pipeline.GroupsSink().Progress(at); err != nil {

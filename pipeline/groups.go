@@ -230,8 +230,7 @@ func (s *state) follow(sh *shard, progress offsetslog.Progress) {
 	sh.known = s.asOf(sh)
 	sh.progress = progress
 	if sh.isRead() {
-		sh.seen = s.now
-		s.persistPosition(sh)
+		s.see(sh)
 	}
 	if loaded {
 		s.markShard(sh.Partition())
@@ -239,6 +238,12 @@ func (s *state) follow(sh *shard, progress offsetslog.Progress) {
 		s.markShard(sh.Partition())
 	}
 	s.published = false
+}
+
+// see keeps that a partition was read to its end until now.
+func (s *state) see(sh *shard) {
+	sh.seen = s.now
+	s.persistPosition(sh)
 }
 
 // isRead says whether all was read that is there.

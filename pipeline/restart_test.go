@@ -3,9 +3,12 @@ package pipeline
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kraftside/kraftside/internal/kafka"
 )
 
 // Stopped in order after any event, and started again two times, a sidecar
@@ -37,4 +40,23 @@ func TestRestart(t *testing.T) {
 			require.NoError(t, st.Close(), where)
 		}
 	}
+}
+
+// A partition to which nothing is written for a day was still read to its end until
+// the sidecar stopped: of an older position a source would start over.
+func TestIdlePartitionIsNotOld(t *testing.T) {
+	fs := vfs.NewMem()
+	st, _ := openStore(t, fs)
+	c := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode, Store: st})
+	c.start()
+	c.write(0, member("g"))
+	for range 24 * 60 {
+		c.wait(60)
+	}
+	require.NoError(t, st.Close())
+	st, _ = openStore(t, fs)
+	again := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode, Store: st})
+	again.p.Tick(time.UnixMilli(c.now))
+	require.LessOrEqual(t, again.p.GroupsSink().Resume(0).Age, seenInterval)
+	require.NoError(t, st.Close())
 }

@@ -182,9 +182,19 @@ func (s *state) loading() bool {
 // nowhere is the position of a partition of which nothing is known.
 var nowhere = offsetslog.Position{Offset: kafka.UnknownOffset, Epoch: kafka.UnknownEpoch}
 
+// seenInterval is how often the store is told of partitions at whose end nothing
+// happens that this is still their end, of which sources say nothing: a restart
+// takes for unknown what came later.
+const seenInterval = time.Minute
+
 func (s *state) tick(now time.Time) {
 	s.now = now
 	s.expire()
+	for _, sh := range s.shards {
+		if sh.isRead() && now.Sub(sh.seen) >= seenInterval {
+			s.see(sh)
+		}
+	}
 	for key := range s.waiting {
 		s.dirty[key] = struct{}{}
 	}

@@ -246,10 +246,11 @@ func (s *state) see(sh *shard) {
 	s.persistPosition(sh)
 }
 
-// isRead says whether all was read that is there.
+// isRead says whether all was read that is there: up to the high watermark, or of
+// files, which have none, up to where they end.
 func (sh *shard) isRead() bool {
 	p := &sh.progress
-	return !p.Loading && p.Lag() == 0 && p.Problem == nil
+	return !p.Loading && p.Lag() <= 0 && p.Problem == nil
 }
 
 // wasRead says whether all was read that was written until a time that is past.

@@ -249,6 +249,18 @@ func TestLagIsNoDrift(t *testing.T) {
 	s.requireVerdict("g", topichash.Drift)
 }
 
+// A file is read to its end where it ends, with no high watermark to tell.
+func TestFilesAreRead(t *testing.T) {
+	c := newCluster(t, Options{Scope: All, NodeID: kafka.NoNode})
+	c.start()
+	c.append(0, member("g"), epoch("g", 2, c.fresh("orders")))
+	c.reach(0, kafka.UnknownOffset)
+	c.apply(change(1, 0, `"replicas":[2,3],"isr":[2,3],"leader":2`))
+	c.requireVerdict("g", topichash.Pending)
+	c.wait(60)
+	c.requireVerdict("g", topichash.Stale)
+}
+
 // A sidecar with scope local answers for what its broker leads, and needs no
 // load when a coordinator moves to it.
 func TestLocalScope(t *testing.T) {

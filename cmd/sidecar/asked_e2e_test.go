@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -197,7 +196,7 @@ func copyLogs(t *testing.T, cluster *realkafka.Cluster) (flags string) {
 	dir := t.TempDir()
 	for _, id := range cluster.BrokerIDs() {
 		to := filepath.Join(dir, fmt.Sprint(id))
-		require.NoError(t, os.CopyFS(to, os.DirFS(cluster.LogDir(id))))
+		require.NoError(t, realkafka.CopyDir(cluster.LogDir(id), to))
 		flags += " --offsets-dir " + to
 	}
 	return "--metadata-dir " + filepath.Join(dir, "1") + flags

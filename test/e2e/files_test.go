@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +16,7 @@ import (
 	"github.com/kraftside/kraftside/internal/kafka"
 	"github.com/kraftside/kraftside/internal/recordbatch"
 	"github.com/kraftside/kraftside/metadatalog"
+	"github.com/kraftside/kraftside/test/realkafka"
 )
 
 // controllerLog is what a directory of the metadata log holds.
@@ -79,25 +79,9 @@ func (l *controllerLog) read(segment io.Reader) error {
 func copyDir(t testing.TB, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(dir))
-	require.NoError(t, os.Mkdir(to, 0o755))
-	entries, err := os.ReadDir(dir)
+	require.NoError(t, realkafka.CopyDir(dir, to))
+	properties, err := os.ReadFile(filepath.Join(filepath.Dir(dir), "meta.properties"))
 	require.NoError(t, err)
-	for _, e := range entries {
-		if e.IsDir() || strings.HasSuffix(e.Name(), ".part") || strings.HasSuffix(e.Name(), ".deleted") {
-			continue
-		}
-		copyFile(t, filepath.Join(dir, e.Name()), filepath.Join(to, e.Name()))
-	}
-	copyFile(t, filepath.Join(filepath.Dir(dir), "meta.properties"), filepath.Join(filepath.Dir(to), "meta.properties"))
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(to), "meta.properties"), properties, 0o644))
 	return to
-}
-
-func copyFile(t testing.TB, from, to string) {
-	t.Helper()
-	b, err := os.ReadFile(from)
-	if os.IsNotExist(err) {
-		return // deleted while the directory was read
-	}
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(to, b, 0o644))
 }

@@ -85,12 +85,11 @@ type Player struct {
 	now     time.Time
 	shown   atomic.Int64 // now, in milliseconds since 1970
 	started bool         // the partitions of __consumer_offsets are there
-	reached map[int32]offsetslog.Progress
 }
 
 // New opens the store and the pipeline.
 func New(r *Recording, o Options) (*Player, error) {
-	p := &Player{o: o, recording: r, now: time.UnixMilli(r.events[0].at), reached: map[int32]offsetslog.Progress{}}
+	p := &Player{o: o, recording: r, now: time.UnixMilli(r.events[0].at)}
 	dir := o.StoreDir
 	if dir == "" {
 		var err error
@@ -271,15 +270,15 @@ func (p *Player) groups(partition int32, raw *recordbatch.Batch) error {
 
 // progress says that a partition was read to its end.
 func (p *Player) progress(partition int32, next kafka.Offset, epoch kafka.Epoch) error {
-	at := offsetslog.Progress{Partition: partition, Leader: kafka.NoNode, LeaderEpoch: epoch, Next: next, Epoch: epoch, End: next}
-	p.reached[partition] = at
-	return p.pipeline.GroupsSink().Progress(at)
+	return p.pipeline.GroupsSink().Progress(offsetslog.Progress{
+		Partition: partition, Leader: kafka.NoNode, LeaderEpoch: epoch, Next: next, Epoch: epoch, End: next,
+	})
 }
 
 // stand says that the recording ends with all partitions read to their end.
 func (p *Player) stand() error {
-	for _, at := range p.reached {
-		if err := p.pipeline.GroupsSink().Progress(at); err != nil {
+	for _, at := range p.View().Partitions {
+		if err := p.progress(at.Partition, at.Next, at.Epoch); err != nil {
 			return err
 		}
 	}

@@ -79,10 +79,10 @@ func (s *Sidecar) run(ctx context.Context) error {
 		return errors.Join(err, s.close())
 	}
 	s.log.Info("kraftside starts", "version", s.version, "configuration", effective)
+	if err := s.open(); err != nil {
+		return err
+	}
 	for {
-		if err := s.open(); err != nil {
-			return err
-		}
 		switch err := s.Wait(ctx); {
 		case errors.Is(err, errOtherCluster):
 			s.log.Warn("the store is of another cluster, starting over", "cluster.id", s.ClusterID())
@@ -91,7 +91,7 @@ func (s *Sidecar) run(ctx context.Context) error {
 		default:
 			return err
 		}
-		again, err := prepare(s.config, s.ClusterID(), s.version, s.log)
+		again, err := Start(s.config, s.ClusterID(), s.version, s.log)
 		if err != nil {
 			return err
 		}
